@@ -6,7 +6,7 @@ usage: charts.py pairs CHART   CHART is a folder of k8s/charts; tests/cluster/ch
        charts.py wrong CHART
 tests/cluster/charts/CHART.yaml:
   keys:  {KEY: [VALUE, ...]}   KEY is a path with dots; absent stands beside them always. Each key of the schema is in it.
-  never: [{KEY: VALUE, ...}]   what the chart refuses together
+  never: [{KEY: VALUE, ...}]   what the chart refuses together; "*" is any value, "<absent>" none
   base:  {KEY: VALUE}          what is always given
   wrong: [[KEY, VALUE], ...]   the sentence names the last word of KEY; or [KEY, VALUE, WORD]
 A line for each thing that is not as it should be, and at the end what was seen. Exit status 1: there was one.
@@ -73,7 +73,10 @@ class Pairs:
         return frozenset(((a, text(v)), (b, text(w))))
 
     def allowed(self, row):
-        return not any(all(key in row and row[key] == value for key, value in bad.items()) for bad in self.never)
+        def holds(key, value):
+            return key in row and (row[key] == value or value == "*" and row[key] != ABSENT)
+
+        return not any(all(holds(*one) for one in bad.items()) for bad in self.never)
 
     def gain(self, row, key, value):
         return sum(self.pair(key, value, other, row[other]) in self.open for other in row)

@@ -5,6 +5,8 @@
 usage: inject.py before FILE   keep what pods without the label are without the chart
        inject.py judge FILE    all cases; FILE is what `before` kept
        inject.py webhook       the cases in which a webhook adds resources after the policy
+       inject.py examples FILE...
+                               each pod in each file, as a Pod: FILE KIND WHERE: what its containers got, or why it is refused
 A line for each check: ok: NAME, or FAILED: NAME: REASON. Exit status 1: one has failed.
 """
 
@@ -14,7 +16,7 @@ import json
 import os
 import sys
 
-from api import Server
+from api import Server, as_pod, objects_of, pods_of
 
 GPU, RAIL = "nvidia.com/gpu", "example.com/rail"
 DEVICES = {"requests": {"cpu": "4", "memory": "1Gi"}, "limits": {"memory": "1Gi", GPU: "2", RAIL: "1"}}
@@ -512,12 +514,34 @@ def webhook():
     )
 
 
+def examples(*files):
+    for path in files:
+        for obj in objects_of(path):
+            for where, metadata, spec in pods_of(obj):
+                # KServe writes what is above its pods into them, KubeRay and MPI take a pod as it is
+                if obj["kind"] == "LLMInferenceService":
+                    metadata = obj["spec"]
+                one = as_pod(metadata, {**spec, "restartPolicy": spec.get("restartPolicy", "Never")})
+                one["metadata"]["name"] = "one"
+                made, why = create(one)
+                label = f"{os.path.basename(path)} {obj['kind']} {where}"
+                if not made:
+                    print(f"{label}: refused: {why}")
+                    continue
+                got = [
+                    c["name"]
+                    for c in made["spec"]["containers"]
+                    if any(m["name"].startswith("nccl-init-") for m in mounts(c))
+                ]
+                print(f"{label}: {' '.join([c['name'] for c in ours(made)] + got) or 'as it is'}")
+
+
 def main():
     global server
-    if len(sys.argv) < 2 or sys.argv[1] not in ("before", "judge", "webhook"):
+    if len(sys.argv) < 2 or sys.argv[1] not in ("before", "judge", "webhook", "examples"):
         sys.exit(__doc__)
     server = Server(os.environ["KUBECONFIG"])
-    {"before": before, "judge": judge, "webhook": webhook}[sys.argv[1]](*sys.argv[2:])
+    {"before": before, "judge": judge, "webhook": webhook, "examples": examples}[sys.argv[1]](*sys.argv[2:])
     sys.exit(failures > 0)
 
 

@@ -120,7 +120,9 @@ done
 
 # ---- by hand --------------------------------------------------------------------------------------------------------------
 
-pod=$(kubectl --namespace team get pods --selector=app=deployment -o name | head -n 1)
+works "a pod of nobody" kubectl --namespace team run alone --image=none --labels=nccl-init.io/inject=conf
+pod=pod/alone
+wait_for 60 kubectl --namespace team wait --for=condition=Ready $pod --timeout=1s
 works "kubectl debug: another container in a running pod" kubectl --namespace team debug "$pod" --image=none --attach=false -- true
 works "kubectl debug: a copy" kubectl --namespace team debug "$pod" --copy-to=copy --keep-labels --image=none --container=more --attach=false -- true
 same "... has the init container once" nccl-init-conf "$(kubectl --namespace team get pod copy -o 'jsonpath={.spec.initContainers[*].name}')"

@@ -1,5 +1,8 @@
-{{/* A pod on each of doctor.nodes nodes: {top, name, command, env, subdomain, resources}. */}}
+{{/* A pod on each of doctor.nodes nodes: {top, name, container, command, env, subdomain, cpu, memory}. */}}
 {{- define "nccl-init.everywhere" -}}
+{{- $requests := .top.Values.doctor.resources.requests | default dict }}
+{{- $limits := .top.Values.doctor.resources.limits | default dict }}
+{{- $memory := $limits.memory | default $requests.memory | default .memory }}
 # A Job, and not a DaemonSet: it ends, and keeps exit status and log of each node.
 completionMode: Indexed
 completions: {{ .top.Values.doctor.nodes }}
@@ -58,7 +61,9 @@ template:
             valueFrom:
               fieldRef:
                 fieldPath: spec.nodeName
-        resources: {{- mergeOverwrite (deepCopy .resources) (deepCopy .top.Values.doctor.resources) | toYaml | nindent 10 }}
+        resources:
+          requests: {{- merge (deepCopy $requests) (dict "cpu" .cpu "memory" $memory) | toYaml | nindent 12 }}
+          limits: {{- merge (deepCopy $limits) (dict "memory" $memory) | toYaml | nindent 12 }}
         securityContext: {{- include "nccl-init.restricted" .top | nindent 10 }}
         volumeMounts:
           - name: podinfo
@@ -76,5 +81,5 @@ template:
 {{- define "nccl-init.doctor" -}}
 {{- include "nccl-init.everywhere" (dict "top" . "name" "nccl-doctor" "container" "doctor"
       "command" (list "/nccl-init" "doctor" "--json")
-      "resources" (dict "requests" (dict "cpu" "100m" "memory" "64Mi") "limits" (dict "memory" "64Mi"))) }}
+      "cpu" "100m" "memory" "64Mi") }}
 {{- end }}
