@@ -149,6 +149,9 @@ spec:
       volumeMounts:
         - name: shm
           mountPath: /dev/shm
+        - name: podinfo
+          mountPath: /etc/podinfo
+          readOnly: true
         {{- if include "job.script" . }}
         - name: script
           mountPath: /workspace/script
@@ -160,6 +163,13 @@ spec:
       emptyDir:
         medium: Memory
         sizeLimit: {{ .Values.shm }}
+    # what Multus says of the pod's interfaces
+    - name: podinfo
+      downwardAPI:
+        items:
+          - path: network-status
+            fieldRef:
+              fieldPath: metadata.annotations['k8s.v1.cni.cncf.io/network-status']
     {{- if include "job.script" . }}
     - name: script
       configMap:
