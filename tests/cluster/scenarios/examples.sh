@@ -64,7 +64,7 @@ same "no example waits for itself" "" "$(cat "$tmp/waits")"
 
 # ---- what controllers make of them ----------------------------------------------------------------------------------------------
 
-pretended_nodes 4 nvidia.com/gpu openshift.io/rail0 openshift.io/rail1
+pretended_nodes 4 nvidia.com/gpu openshift.io/rail0rdma openshift.io/rail1rdma
 made() { # NAMESPACE: of each pod its init containers, the wrapped command, and if it is ready
     kubectl --namespace "$1" get pods --output 'jsonpath={range .items[*]}{.spec.initContainers[*].name} {.spec.containers[0].command[0]} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'
 }
@@ -101,7 +101,7 @@ spec:
   serviceName: mine
   template:
     metadata: {labels: {app: mine}}
-    spec: {containers: [{name: main, image: none, resources: {limits: {nvidia.com/gpu: 1, openshift.io/rail0: 1}}}]}
+    spec: {containers: [{name: main, image: none, resources: {limits: {nvidia.com/gpu: 1, openshift.io/rail0rdma: 1}}}]}
 END
 plain() { kubectl --namespace team wait --for=condition=Ready pod mine-0 --timeout=1s; }
 works "... its pod is ready" wait_for 60 plain
