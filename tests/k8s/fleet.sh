@@ -150,7 +150,7 @@ matches "--all: what findings say" "*gpu-5: PID 1: sh is not an init:*info: exec
 sed 's/\("id": "gdr.driver",\)/\1/; /"id": "gdr.driver"/,/outcome/ s/"outcome": ".*"/"outcome": "idle"/' \
     "$tmp/doctor.json" >"$tmp/f/gpu-5.json"
 fleet "$tmp/f" --nodes gpu-5
-matches "no GPU in the pod" "*No GPU was there to check on 1 node: k8s/deploy.sh --gpus N" "$said"
+matches "no GPU in the pod" "*No GPU was there to check on 1 node: doctor.resources of the chart nccl-init" "$said"
 rm "$tmp/f/gpu-5.json"
 
 # ---- nonsense is told, and the others are still judged ----------------------------------------------------
@@ -337,7 +337,7 @@ fleet --namespace ml --nodes gpu-1,gpu-2
 matches "a cluster: --nodes" "0 Fleet: 2 nodes, all*" "$status $said"
 echo '{"items": []}' >"$CLUSTER/pods"
 fleet --namespace ml
-same "no pods" "1 fleet: no pod of nccl-doctor in ml; \`k8s/deploy.sh --run doctor\` starts them" "$status $said"
+same "no pods" "1 fleet: no pod of nccl-doctor in ml; the chart nccl-init starts them: doctor.schedule" "$status $said"
 rm "$CLUSTER/pods"
 fleet --namespace ml
 same "no cluster" "1 fleet: $KUBECTL get pods: Error from server (Forbidden): pods" "$status $said"
@@ -365,7 +365,7 @@ matches "no nccl-init" "1 fleet: no nccl-init to read snapshots with*" "$status 
 
 # ---- on a schedule, and as a node's condition ------------------------------------------------------------------
 
-rule=k8s/node/npd/nccl-init-doctor.json
+rule=k8s/charts/nccl-init/nccl-init-doctor.json
 # What the detector refuses to start with (pkg/custompluginmonitor/types/config.go, Validate, of 1.36), and its fields.
 cat >"$tmp/plugin.py" <<'EOF'
 import json, re, sys
@@ -428,69 +428,23 @@ same "docs/fleet.md: the condition is the rule's" "$condition" \
     "$(grep -oE '(type: |type=="|condition="|type=")[A-Z][A-Za-z]+' docs/fleet.md | grep -oE '[A-Z][A-Za-z]+$' | sort -u)"
 
 if why=$(.dev/k8s tools 2>&1); then
-    .dev/k8s render k8s/doctor >"$tmp/doctor.yaml"
-    .dev/k8s render tests/k8s/overlays/schedule >"$tmp/schedule.yaml"
-    same "on a schedule: the Job becomes a CronJob" "0 1" \
-        "$(grep -c '^kind: Job' "$tmp/schedule.yaml") $(grep -c '^kind: CronJob' "$tmp/schedule.yaml")"
-    awk '/^kind: Job/ { on = 1 } /^---/ { on = 0 } on && spec { print } /^spec:/ { spec = 1 }' "$tmp/doctor.yaml" |
-        sed -n '/^  /p' >"$tmp/job"
-    awk '/^kind: CronJob/ { on = 1 } /^---/ { on = 0 } on && /^  schedule:/ { exit } on && spec { print } /^    spec:/ { spec = 1 }' \
-        "$tmp/schedule.yaml" | sed 's/^    //' >"$tmp/cron"
-    [ -s "$tmp/job" ] || fail "on a schedule" "k8s/doctor has no Job"
-    same "on a schedule: it is the Job's spec, word by word" "$(sed 's/^ *//' "$tmp/job" | sort)" "$(sed 's/^ *//' "$tmp/cron" | sort)"
-
-    # The detector's DaemonSet as its project publishes it, as far as the component touches it.
-    mkdir "$tmp/npd"
-    cat >"$tmp/npd/npd.yaml" <<'EOF'
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: node-problem-detector, namespace: kube-system}
-spec:
-  selector: {matchLabels: {app: node-problem-detector}}
-  template:
-    metadata: {labels: {app: node-problem-detector}}
-    spec:
-      containers:
-        - name: node-problem-detector
-          command: [/node-problem-detector, --logtostderr, --config.system-log-monitor=/config/kernel-monitor.json]
-          image: registry.k8s.io/node-problem-detector/node-problem-detector:v1.36.0
-          securityContext: {privileged: true}
-          volumeMounts: [{name: config, mountPath: /config}]
-      volumes: [{name: config, configMap: {name: node-problem-detector-config}}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: node-problem-detector-config, namespace: kube-system}
-data: {kernel-monitor.json: "{}"}
-EOF
-    ln -s "$PWD/k8s" "$tmp/npd/k8s"
-    printf 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [npd.yaml]\ncomponents: [k8s/node/npd]\n' \
-        >"$tmp/npd/kustomization.yaml"
-    .dev/k8s render "$tmp/npd" >"$tmp/npd.yaml"
-    # It is privileged by itself; what is added to it is not.
-    same "the detector: valid" "" "$(.dev/k8s check "$tmp/npd.yaml" 2>&1 |
-        grep -v -e '^k8s: ' -e 'containers.0.: .* .security' -e 'hostNetwork: is set' -e '.security.level.$' -e '.scc.restricted.$')"
-    same "the detector: what it starts first is restricted" "" "$(.dev/k8s check "$tmp/npd.yaml" 2>&1 | grep initContainers)"
-    objects=$(cat "$tmp/npd.yaml")
-    map=$(sed -n 's/^  name: \(nccl-init-doctor-.*\)/\1/p' "$tmp/npd.yaml")
-    matches "the detector: its flags stay" "*- --config.system-log-monitor=/config/kernel-monitor.json
-        - --config.custom-plugin-monitor=/etc/nccl-init/$(basename $rule)
-*" "$objects"
-    matches "the detector: the file is there" "*- mountPath: /etc/nccl-init
-          name: nccl-init-doctor
-*configMap:
-          name: $map
-        name: nccl-init-doctor*" "$objects"
-    matches "the detector: the program is where the rule says" "*- mountPath: ${path%/nccl-init}
-          name: nccl-init
-          readOnly: true*hostNetwork: true*- install
-        - ${path%/nccl-init}
-*- mountPath: ${path%/nccl-init}
-          name: nccl-init
-*- emptyDir: {}
-        name: nccl-init
-*" "$objects"
-    same "the detector: its own volumes stay" 2 "$(grep -c '^ \{10\}name: node-problem-detector-config\|mountPath: /config$' "$tmp/npd.yaml")"
+    .dev/k8s helm template some k8s/charts/nccl-init --namespace ml --set doctor.schedule=@daily,nodeProblemDetector.enabled=true \
+        >"$tmp/release.yaml"
+    # a Job of helm test and one of the CronJob: the same pods, and those that this program looks for
+    awk '/^kind: CronJob/ { on = 1 } /^---/ { on = 0 } on && /^  jobTemplate:/ { job = 1 } on && job { print }' "$tmp/release.yaml" |
+        sed -n '/^      template:/,$s/^    //p' >"$tmp/cron"
+    awk '/^kind: Job/ { on = 1 } /^---/ { on = 0 } on { print }' "$tmp/release.yaml" | sed -n '/^  template:/,$p' >"$tmp/job"
+    [ -s "$tmp/job" ] || fail "helm test" "it has no Job"
+    same "on a schedule: the same pods as in helm test" "$(cat "$tmp/job")" "$(cat "$tmp/cron")"
+    matches "their label is the one that is looked for" "*app.kubernetes.io/name: nccl-doctor*" "$(cat "$tmp/job")"
+    awk '/^kind: DaemonSet/ { on = 1 } /^---/ { on = 0 } on { print }' "$tmp/release.yaml" >"$tmp/npd.yaml"
+    matches "the detector: it reads the rule" "*--config.custom-plugin-monitor=/etc/nccl-init/$(basename $rule)
+*mountPath: /etc/nccl-init
+*" "$(cat "$tmp/npd.yaml")"
+    same "the detector: the rule is this one" "$(cat $rule)" \
+        "$(sed -n "/^  $(basename $rule): |/,/^---/p" "$tmp/release.yaml" | sed -n 's/^    //p')"
+    same "the detector: the program is where the rule says" "${path%/nccl-init} 2" \
+        "$(sed -n 's/.*\[\/nccl-init, install, \(.*\)\].*/\1/p' "$tmp/npd.yaml") $(grep -c "mountPath: ${path%/nccl-init}\$" "$tmp/npd.yaml")"
 else
     skip "the manifests" "$(printf '%s\n' "$why" | tail -n 1)"
 fi

@@ -15,7 +15,7 @@ controller jobset config.jobset.x-k8s.io
 controller lws config.lws.x-k8s.io
 
 /usr/bin/python3 tests/cluster/api.py pods "$tmp"/all/*.yaml >"$tmp/pods.yaml" || fail "pods" "they cannot be read"
-mapfile -t resources < <(sed -n "s/^ *\([a-z0-9.-]*\/[A-Za-z0-9_.-]*\): '[0-9]*'\$/\1/p" "$tmp/pods.yaml" | sort -u)
+mapfile -t resources < <(sed -n "s/^ *\([a-z0-9.-]*\/[A-Za-z0-9_.-]*\): '\{0,1\}[0-9][0-9]*'\{0,1\}$/\1/p" "$tmp/pods.yaml" | sort -u)
 pretended_nodes 8 "${resources[@]}"
 
 # ---- each workload in a namespace of its own --------------------------------------------------------------------------
@@ -28,9 +28,9 @@ ready_pods() { # NAMESPACE COUNT: so many pods are there, and all of them are re
 }
 
 for kind in jobset leaderworkerset; do
-    sed "s/^\( *namespace: \)training$/\1$kind/" "$tmp/all/workload-$kind.yaml" >"$tmp/$kind.own"
+    sed "s/^\( *namespace: \)training$/\1$kind/" "k8s/examples/$kind.yaml" >"$tmp/$kind.own"
     works "$kind: a namespace" kubectl create namespace "$kind"
-    works "$kind: is applied" kubectl apply --server-side --filename "$tmp/$kind.own"
+    works "$kind: is applied" kubectl --namespace $kind apply --server-side --filename "$tmp/$kind.own"
     works "$kind: two pods are ready" wait_for 300 ready_pods $kind 2
     ready_pods $kind 2 || kubectl --namespace $kind get events,pods
 done
@@ -50,7 +50,7 @@ for hook in mjobset vjobset mleaderworkerset vleaderworkerset; do
 done
 twin() { # KIND SED
     sed "$2" "$tmp/$1.own" >"$tmp/twin.yaml"
-    kubectl apply --server-side --dry-run=server --filename "$tmp/twin.yaml"
+    kubectl --namespace "$1" apply --server-side --dry-run=server --filename "$tmp/twin.yaml"
 }
 long=$(printf 'x%.0s' {1..60})
 refused "jobset: names too long for its pods" '*vjobset.kb.io*denied*' twin jobset "/^kind: JobSet/,/^spec:/s/^  name: .*/  name: $long/"

@@ -132,6 +132,24 @@ existing=$(kubectl --namespace team get pod copy -o 'jsonpath={.spec}')
 works "the label on a pod that runs" kubectl --namespace team label pod copy nccl-init.io/inject=wrap --overwrite
 same "... changes nothing" "$existing" "$(kubectl --namespace team get pod copy -o 'jsonpath={.spec}')"
 
+# ---- the label in the wrong place, and locked memory by an annotation ------------------------------------------------------
+
+labelled() { # LABELS-OF-TEMPLATE
+    kubectl --namespace team create --dry-run=server --filename - 2>&1 <<END
+{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "labels": {"nccl-init.io/inject": "conf"}}, "spec": {
+ "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"$1}}, "spec": {"containers": [{
+  "name": "main", "image": "none"}]}}}}
+END
+}
+matches "the label on a workload alone: a warning" "Warning: *belongs on the pods' template*created*" "$(labelled '')"
+same "... on its template too: none" 'deployment.apps/a created (server dry run)' "$(labelled ', "nccl-init.io/inject": "conf"')"
+
+works "locked memory by an annotation" helm upgrade nccl-init $chart --namespace nccl-init --set inject.memlockAnnotation=true
+noted() {
+    probe conf >"$tmp/noted" && [ "$(grep -c '"ulimits.*/container.\(main\|nccl-init-conf\)": "- {type: RLIMIT_MEMLOCK' "$tmp/noted")" = 4 ]
+}
+works "... of the container and of the init container, by both names of the plugin" wait_for 60 noted
+
 # ---- a policy that cannot be evaluated stops pods with the label, and no others ------------------------------------------
 
 plain() { kubectl --namespace team run plain --image=none --dry-run=server; }
