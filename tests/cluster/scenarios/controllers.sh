@@ -53,5 +53,5 @@ twin() { # KIND SED
     kubectl --namespace "$1" apply --server-side --dry-run=server --filename "$tmp/twin.yaml"
 }
 long=$(printf 'x%.0s' {1..60})
-refused "jobset: names too long for its pods" '*vjobset.kb.io*denied*' twin jobset "/^kind: JobSet/,/^spec:/s/^  name: .*/  name: $long/"
+refused "jobset: names too long for its pods" '*JobSet name is too long*' twin jobset "/^kind: JobSet/,/^spec:/s/^  name: .*/  name: $long/"
 finish
