@@ -46,7 +46,7 @@ KEYS = {
     "shared.resource": [NONE, "hca_all", "example.com/hca"],
     "shared.containers": [NONE, 1, 1000],
     "dra.namespace": [NONE, "dra"],
-    "dra.claimTemplate": [NONE, "four-rails"],
+    "dra.claimTemplate": [NONE, "", "all-rails"],
     "scc.create": [NONE, False, True],
     "scc.name": [NONE, "rdma"],
     "scc.accounts": [NONE, [], ["trainer"], ["trainer", "team-b/default"]],
@@ -306,6 +306,7 @@ WRONG = [
     ("- at '/rails/0/resource': ", first(resource="a b")),
     ("- at '/rails/0/network': ", first(network="A")),
     ("- at '/rails/0/vlan': ", first(vlan="105")),
+    ("dra.claimTemplate: rails-p1 is that of rails[1] alone", {**GOOD, "fabric": "dra", "dra": {"claimTemplate": "rails-p1"}}),
     ("rails[0].pf: mlx5_0 is an RDMA device", first(pf="mlx5_0")),
     ("rails[1].pf: p1 is rails[0].pf, too", first(pf="p1#0-1", name="other")),
     ("rails[1].pf: p1 is rails[0].pf, too, perhaps in another pool", {
@@ -402,7 +403,7 @@ def expected(some):
         "SriovResourcePolicy": len({p for _, p in in_pools}) * (write and made == DRA),
         "ConfigMap": int(write and made in (PLUGIN, SHARED)),
         "DeviceClass": len(some["rails"]) * (made == DRA),
-        "ResourceClaimTemplate": spaces * (made == DRA),
+        "ResourceClaimTemplate": spaces * (made == DRA) * (len(some["rails"]) + bool(some.get("dra", {}).get("claimTemplate"))),
         "SecurityContextConstraints": int(bool(scc.get("create"))),
         "ClusterRole": int(bool(scc.get("create") or accounts)),
         "RoleBinding": len(accounts),
@@ -472,12 +473,17 @@ def judge_one(some, objs):
                        spec["nicSelector"]["pfNames"] in [[pf] if isinstance(pf, str) else pf for pf in pfs])
                 if wanted != got:
                     yield f"{obj['metadata']['name']}: VFs, MTU, RDMA, link type, nodes, PFs: {got} instead of {wanted}"
-            if obj["kind"] == "ResourceClaimTemplate":
-                devices = obj["spec"]["spec"]["devices"]
-                config = devices["config"][at]
-                if devices["requests"][at]["name"] != name or config["requests"] != [name] or \
-                        config["opaque"]["parameters"]["ifName"] != f"net{at + 1}":
-                    yield f"{name} is not request {at}"
+            if obj["kind"] == "ResourceClaimTemplate" and obj["metadata"]["name"] in (f"rails-{name}", "all-rails"):
+                one = obj["spec"]["spec"]["devices"]["requests"][at if obj["metadata"]["name"] == "all-rails" else 0]
+                if one != {"name": name, "exactly": {"deviceClassName": f"rails-{name}"}}:
+                    yield f"{obj['metadata']['name']}: {one} instead of the request of {name}"
+            if obj["kind"] == "DeviceClass" and obj["metadata"]["name"] == f"rails-{name}":
+                config = obj["spec"]["config"][0]["opaque"]["parameters"]
+                space, _, net = rail_.get("network", f"{name}-network").rpartition("/")
+                wanted = (f"net{at + 1}", net, space)
+                got = (config["ifName"], config["netAttachDefName"], config.get("netAttachDefNamespace", ""))
+                if wanted != got:
+                    yield f"{obj['metadata']['name']}: interface, network, its namespace: {got} instead of {wanted}"
     for obj in objs:
         if obj["kind"] == "ConfigMap":
             config = json.loads(obj["data"]["config.json"])

@@ -33,7 +33,7 @@ same "... are five rails in two pools" "5 10" \
 
 mkdir "$tmp/pairs" "$tmp/wrong"
 rails pairs "$tmp/pairs" >"$tmp/counted" || fail "pairs" "they cannot be made"
-matches "pairs of values" '7491 pairs, in *' "$(sed -n '1s/^[0-9]* pairs, \([0-9]*\) of them/\1 pairs,/p' "$tmp/counted")"
+matches "pairs of values" '7614 pairs, in *' "$(sed -n '1s/^[0-9]* pairs, \([0-9]*\) of them/\1 pairs,/p' "$tmp/counted")"
 head -n 1 "$tmp/counted"
 # shellcheck disable=SC2016 # of that shell
 render='helm template rails k8s/charts/rails --namespace ml --values "$1" >"${1%.json}.yaml" 2>"${1%.json}.said"'
@@ -61,6 +61,7 @@ twin "another VLAN" 's/^  vlan: 4094$/  vlan: 4093/'
 twin "an address that is the gateway's" 's/"exclude":/"omitted":/'
 twin "a rail less" 's/^kind: NetworkAttachmentDefinition/kind: None/'
 twin "other PFs" 's/pfNames: \["p0"\]/pfNames: ["p9"]/'
+twin "another interface of a claim" 's|ifName: net2|ifName: net1|'
 
 # ---- mistakes -----------------------------------------------------------------------------------------------------------
 

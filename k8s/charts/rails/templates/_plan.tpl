@@ -121,6 +121,9 @@ All that is wrong is told at once, each with its key.
     {{- $wrong = append $wrong (printf "%s.name: rails[%s] is called %s, too" $key (get $names $name) $name) -}}
   {{- end -}}
   {{- $_ := set $names $name (toString $at) -}}
+  {{- if and $dra (eq $v.dra.claimTemplate (printf "%s-%s" $.Release.Name $name)) -}}
+    {{- $wrong = append $wrong (printf "dra.claimTemplate: %s is that of rails[%d] alone; another name" $v.dra.claimTemplate $at) -}}
+  {{- end -}}
 
   {{- $resource := "" -}}
   {{- if $dra -}}
