@@ -301,6 +301,8 @@ head -c 100000 /dev/urandom >"$tmp/f/odd.json"
 bad "noise" "JSON"
 echo '{"schema": 2, "errors": 0, "findings": []}' >"$tmp/f/odd.json"
 bad "another schema" "not what"
+echo '{}' >"$tmp/f/odd.json"
+bad "an object without anything" "not what"
 for member in errors findings schema; do
     sed "s/\"$member\": [^[]/\"$member\": {}, \"x\": \"/; s/\"findings\": \[\$/\"findings\": 7, \"x\": [/" "$tmp/doctor.json" |
         tr -d '\n' | sed 's/: "[0-9]*,/: 1,/g' >"$tmp/f/odd.json"
