@@ -39,6 +39,9 @@ same "--json" "1 1 ['cost', 'severity', 'what', 'who'] error" "$status $(/usr/bi
 d = json.load(open(sys.argv[1])); print(d["schema"], sorted(d["findings"][0]), d["findings"][0]["severity"])' "$tmp/out")"
 check -n ml --from "$tmp/network-missing.json"
 same "lines are not too long" "" "$(awk 'length > 100' "$tmp/out")"
+check -n ml --from "$tmp/one-node-without.json"
+same "k8s/README.md: the sample" "$(sed 's/^/    /; s/^ *$//' "$tmp/out")" \
+    "$(sed -n '/^    ml: 1 error/,/^    *for fewer pods/p' k8s/README.md)"
 check -n ml --from /dev/null
 matches "nothing" "1 check: there is no object of Kubernetes in it" "$status $said"
 check -n ml --from "$tmp/none"
