@@ -187,13 +187,18 @@ done
 for file in $(for guide in $guides; do echo "docs/$guide.md"; done) docs/hook.md k8s/README.md; do
     blocks sh "$file" | sed -e :a -e '/\\$/N; s/\\\n//; ta' |
         sed -nE "s|^helm (install\|upgrade\|template) ([a-z-]+ k8s/.*)|$file \2|p" |
-        sed -e 's/ #.*//' -e 's/--reuse-values//; s/--create-namespace//'
+        sed -e 's/ [#|].*//' -e 's/--reuse-values//; s/--create-namespace//'
 done >"$tmp/commands"
 matches "commands of helm" "[1-9][0-9]*" "$(wc -l <"$tmp/commands" | tr -d ' ')"
 if why=$(.dev/k8s tools 2>&1); then
-    sed -n "/^cat >my-rails.yaml/,/^EOF/p" docs/openshift.md | sed '1d;$d' >"$tmp/my-rails.yaml"
+    # the files of values that they write first
+    mkdir "$tmp/values"
+    cat docs/*.md k8s/README.md | awk -v folder="$tmp/values/" '
+        /^cat >[a-z-]*\.yaml <</ { file = folder substr($2, 2); end = $3; gsub(/[<\047]/, "", end); next }
+        file != "" && $0 == end { file = "" }
+        file != "" { print >file }'
     while read -r file command; do
-        echo "$command" | sed "s|my-rails|$tmp/&|g" | xargs .dev/k8s helm template >"$tmp/out" 2>"$tmp/err"
+        echo "$command" | sed -E "s#(-f|--values) #&$tmp/values/#" | xargs .dev/k8s helm template >"$tmp/out" 2>"$tmp/err"
         same "$file: helm $command" "0 " "$? $(cat "$tmp/err")"
         grep -q '^kind: ' "$tmp/out" || fail "$file: helm $command" "it renders to nothing"
     done <"$tmp/commands"

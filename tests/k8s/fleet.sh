@@ -131,6 +131,132 @@ matches "a directory is a node" "*
 gpu-4  0       none *" "$said"
 rm -r "$tmp/f/gpu-4"
 
+# ---- rails that are down ---------------------------------------------------------------------------------
+
+sed -e "$rail s/^f .\/state .*/f .\/state 1: DOWN/" "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+sed -e 's/^f .\/state 4: ACTIVE/f .\/state 2: INIT/' "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-10.tree"
+fleet "$tmp/f"
+matches "rails that are down: how many, which, on which nodes; the worst node first" "*
+5 rails not up, on 2 nodes
+  gpu-10: mlx5_6/1 INIT, mlx5_7/1 INIT, mlx5_10/1 INIT, mlx5_11/1 INIT
+  gpu-2: mlx5_10/1 DOWN
+*" "$said"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-10.tree"
+fleet "$tmp/f"
+matches "all rails are up" "0 Fleet: 4 nodes, all alike*" "$status $said"
+same "... and nothing is said of them" "" "$(grep 'not up' "$tmp/out")"
+
+# ---- machine types ---------------------------------------------------------------------------------------
+
+for n in 1 2 3; do sed 's/MT4126/MT4131/; s/28.37.1014/40.1.2/' "$tmp/f/gpu-1.tree" >"$tmp/f/new-$n.tree"; done
+fleet "$tmp/f"
+matches "two machine types, each alike" "0 Fleet: 7 nodes, all alike and without an error
+2 machine types, each compared within itself
+  nvidia MT4126: 4 nodes
+  nvidia MT4131: 3 nodes
+
+Alike on all that answered, nvidia MT4126
+*firmware            MT4126 28.37.1014
+*
+Alike on all that answered, nvidia MT4131
+*firmware            MT4131 40.1.2
+*" "$status $said"
+sed -i 's/40.1.2/40.9.9/' "$tmp/f/new-2.tree"
+fleet "$tmp/f"
+matches "within one of them a node differs" "1 Fleet: 7 nodes, 6 alike*
+NODE   ERRORS  FIRMWARE
+new-2  0       differs
+
+What differs, nvidia MT4131
+  firmware
+    MT4131 40.1.2: 2 nodes, the majority
+    MT4131 40.9.9: 1 node
+        new-2
+*" "$status $said"
+rm "$tmp"/f/new-?.tree
+awk '/^[dfle] [^.]/ { off = /infiniband/ } !off' "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+fleet "$tmp/f"
+matches "a node that lost its HCAs is no machine type of its own" "1 Fleet: 4 nodes, 3 alike*
+gpu-2 *" "$status $said"
+same "... and is compared with the others" "" "$(grep 'machine types' "$tmp/out")"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"
+
+# ---- a recording that is not whole -----------------------------------------------------------------------
+
+broken() { # NAME WHY
+    fleet "$tmp/f"
+    matches "$1" "1 Fleet: 4 nodes, 3 alike and without an error 0 differ, 0 with errors, 1 without a result NODE ERRORS \
+gpu-2 no result: broken recording: $2*" "$status $(echo "$said" | tr -s ' \n' ' ')"
+}
+size=$(wc -c <"$tmp/f/gpu-1.tree")
+head -c $((size / 2)) "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+broken "a recording that ends within a line" "it is cut off: its last line has no end"
+head -c $((size / 3)) "$tmp/f/gpu-1.tree" | sed '$d' >"$tmp/f/gpu-2.tree"
+broken "a recording that ends behind a line" "it is cut off, or was changed: sys/* is not in it"
+: >"$tmp/f/gpu-2.tree"
+broken "an empty recording" "it is empty"
+echo "what is this" >"$tmp/f/gpu-2.tree"
+broken "no recording" "*this line*is not in the .tree format"
+# `doctor` reads it, and `plan` does not
+cat >"$tmp/half" <<EOF
+#!/bin/sh
+[ "\$1" = doctor ] || { echo "nccl-init: error: no plan today" >&2 && exit 1; }
+exec "$NCCL_INIT" "\$@"
+EOF
+chmod +x "$tmp/half"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"
+mkdir "$tmp/one" && cp "$tmp/f/gpu-1.tree" "$tmp/one"
+NCCL_INIT=$tmp/half k8s/fleet "$tmp/one" >"$tmp/out" 2>&1
+matches "a recording without a plan" "*gpu-1 no result: broken recording: *plan* says: nccl-init: error: no plan today*" \
+    "$(tr -s ' \n' ' ' <"$tmp/out")"
+
+# ---- for programs ----------------------------------------------------------------------------------------
+
+sed -e "$rail s/^f .\/state .*/f .\/state 1: DOWN/" -e 's/28.37.1014/28.39.2048/' "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+echo '{' >"$tmp/f/odd.json"
+fleet "$tmp/f" --json
+same "--json: the status" 1 "$status"
+asked() { # EXPRESSION on d
+    /usr/bin/python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$tmp/out" "$1"
+}
+same "--json: members" "['good', 'machines', 'nodes', 'notes', 'rails_down', 'schema']" "$(asked 'sorted(d)')"
+same "--json: numbers" "(1, 3, 1)" "$(asked '(d["schema"], d["good"], d["rails_down"])')"
+same "--json: nodes, in their order" "['gpu-1', 'gpu-2', 'gpu-3', 'gpu-10', 'odd']" "$(asked '[n["name"] for n in d["nodes"]]')"
+same "--json: a good node" "(True, None, 0, 4, [], [])" \
+    "$(asked 'tuple(d["nodes"][0][k] for k in ("result", "problem", "errors", "rails", "rails_down", "differs"))')"
+same "--json: what differs" "['mlx5_10/1 DOWN'] ['ports', 'firmware', 'GPU to HCA']" \
+    "$(asked 'd["nodes"][1]["rails_down"]') $(asked '[one["check"] for one in d["nodes"][1]["differs"]]')"
+same "--json: the value and that of the majority" "{'check': 'firmware', 'value': 'MT4126 28.39.2048', 'majority': 'MT4126 28.37.1014'}" \
+    "$(asked 'd["nodes"][1]["differs"][1]')"
+matches "--json: a node without a result" "False broken JSON*" "$(asked 'd["nodes"][4]["result"]') $(asked 'd["nodes"][4]["problem"]')"
+same "--json: a machine type" "('nvidia MT4126', 5, 4)" "$(asked 'tuple(d["machines"][0][k] for k in ("machine", "nodes", "heard"))')"
+
+fleet "$tmp/f" --prometheus "$tmp/fleet.prom"
+matches "--prometheus: the text is as ever" "1 Fleet: 5 nodes, 3 alike*" "$status $said"
+metric() { grep -- "^nccl_init_fleet_$1" "$tmp/fleet.prom"; }
+same "--prometheus: rails that are down" 'nccl_init_fleet_node_rails_down{node="gpu-2",machine="nvidia MT4126"} 1' \
+    "$(metric node_rails_down | grep -v ' 0$')"
+same "--prometheus: a result each" "1 1 1 1 0" "$(metric node_result | sed 's/.* //' | paste -sd ' ')"
+same "--prometheus: what differs" 3 "$(metric 'node_differs{node="gpu-2"' | grep -c ' 1$')"
+same "--prometheus: nodes of a machine type" 'nccl_init_fleet_nodes{machine="nvidia MT4126"} 5' "$(metric nodes)"
+matches "--prometheus: when" "nccl_init_fleet_time_seconds 1[0-9]*" "$(metric time_seconds)"
+same "--prometheus: each metric is announced once, and each line has its form" "" "$(awk '
+    /^# (HELP|TYPE) nccl_init_fleet_[a-z_]+ / { if (seen[$2 $3]++) print; next }
+    !/^nccl_init_fleet_[a-z_]+([{][a-z]+="[^"]*"(,[a-z]+="[^"]*")*[}])? [0-9]+$/' "$tmp/fleet.prom")"
+same "--prometheus: nothing else is left there" fleet.prom "$(basename "$tmp"/fleet.prom*)"
+fleet "$tmp/f" --prometheus -
+same "--prometheus -: nothing else is printed" "" "$(grep -v '^nccl_init_fleet_\|^# ' "$tmp/out")"
+printf '%s' '{"schema": 1, "errors": 0, "findings": [{"severity": "error", "id": "a\"b\\c"}]}' >"$tmp/f/odd.json"
+fleet "$tmp/f" --prometheus -
+same "--prometheus: quotes and backslashes" 1 "$(grep -cF 'id="a\"b\\c"' "$tmp/out")"
+rm "$tmp/f/odd.json"
+fleet "$tmp/f" --json --prometheus -
+matches "--json and --prometheus -: wrong usage" "2 *both write to standard output*" "$status $said"
+fleet "$tmp/f" --prometheus "$tmp/none/x"
+matches "--prometheus: a folder that is not there" "1 fleet: *: No such file*" "$status $said"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"
+
 # ---- errors ----------------------------------------------------------------------------------------------
 
 # a shell is PID 1: each node has a finding
@@ -175,6 +301,8 @@ head -c 100000 /dev/urandom >"$tmp/f/odd.json"
 bad "noise" "JSON"
 echo '{"schema": 2, "errors": 0, "findings": []}' >"$tmp/f/odd.json"
 bad "another schema" "not what"
+echo '{}' >"$tmp/f/odd.json"
+bad "an object without anything" "not what"
 for member in errors findings schema; do
     sed "s/\"$member\": [^[]/\"$member\": {}, \"x\": \"/; s/\"findings\": \[\$/\"findings\": 7, \"x\": [/" "$tmp/doctor.json" |
         tr -d '\n' | sed 's/: "[0-9]*,/: 1,/g' >"$tmp/f/odd.json"
@@ -319,6 +447,27 @@ gpu-3  no result: the last run had no pod there*" "$status $said"
 rm "$CLUSTER/nodes"
 fleet --namespace ml
 matches "no right to list nodes" "0 *Nodes without a pod are not known: Error from server (Forbidden): nodes" "$status $said"
+labelled() { # LABEL: three nodes, of two values
+    for n in 1 2 3; do
+        echo "{\"metadata\": {\"name\": \"gpu-$n\", \"labels\": {\"$1\": \"type-$((n / 3))\", \"rack\": \"r$n\"}}, \"spec\": {}}"
+    done | items >"$CLUSTER/nodes"
+}
+sed 's/28.37.1014/40.1.2/' "$CLUSTER/log.p1" >"$CLUSTER/log.p3"
+for n in 1 2 3; do of_pod "p$n" doctor-2 "2026-11-02T00:00:0${n}Z" Succeeded "gpu-$n"; done | items >"$CLUSTER/pods"
+for label in nvidia.com/gpu.machine node.kubernetes.io/instance-type nvidia.com/gpu.product; do
+    labelled $label
+    fleet --namespace ml
+    matches "machine types by the label $label" "0 Fleet: 3 nodes, all alike*
+2 machine types, each compared within itself
+  type-0: 2 nodes
+  type-1: 1 node
+*" "$status $said"
+done
+fleet --namespace ml --machine rack
+matches "--machine: another label" "0 *3 machine types*r2: 1 node*" "$status $said"
+fleet --namespace ml --machine none
+matches "no such label: all are compared" "1 Fleet: 3 nodes, 2 alike*gpu-3*" "$status $said"
+rm "$CLUSTER/nodes" "$CLUSTER/log.p3"
 {
     of_pod p1 doctor-2 2026-11-02T00:00:00Z Succeeded gpu-1
     of_pod p2 doctor-2 2026-11-02T00:00:01Z Succeeded gpu-2

@@ -7,6 +7,7 @@ Everything is off until a module parameter asks for it, but that it works in net
   lab_pci_parent=1    the device hangs below the PCI function of its netdev
   lab_roce_v1=1       a RoCE v1 entry before each RoCE v2 entry of the GID table, as real NICs have it
   lab_gid_tbl_len=N   length of the GID table
+  lab_stays=1         the device stays when its netdev goes to another network namespace, as a mlx5 device does
 
 ib_core, ib_uverbs and the accounting of locked memory stay Debian's. An edit that does not find its place stops:
 then the kernel has changed, and somebody has to look.
@@ -48,6 +49,28 @@ static int lab_gid_tbl_len;
 module_param(lab_gid_tbl_len, int, 0644);
 MODULE_PARM_DESC(lab_gid_tbl_len, "length of the GID table");
 
+"""
+
+# The kernel tells a driver that a netdev is gone both when it goes for good and when it only changes its network namespace
+# (__dev_change_net_namespace in net/core/dev.c). Only in the first case is it being unregistered.
+MOVED = """\
+	case NETDEV_UNREGISTER:
+		if (lab_stays && ndev->reg_state != NETREG_UNREGISTERING)
+			break;
+"""
+
+STAYS = """\
+static bool lab_stays;
+module_param(lab_stays, bool, 0644);
+MODULE_PARM_DESC(lab_stays, "stay when the netdev changes its network namespace");
+
+"""
+
+# rxe never forgets its queue pair 1, so that ib_mad gets none when a device has changed its network namespace, and rdma_cm
+# has no port there.
+FORGET_QP1 = """\
+	if (qp_type(qp) == IB_QPT_GSI)
+		to_rdev(qp->ibqp.device)->port.qp_gsi_index = 0;
 """
 
 # `rdma dev set NAME netns` wants it
@@ -167,5 +190,14 @@ edit(
         "((struct rxe_recv_sockets *)net_generic(dev_net(ndev), lab_pernet_id))->sk6->sk, &fl6,",
     ),
 )
+edit(
+    "rxe_net.c",
+    ("	case NETDEV_UNREGISTER:\n", MOVED),
+    before("static int rxe_notify(", STAYS),
+)
 replace_rest("rxe_net.c", "static int rxe_net_ipv4_init(void)", PERNET)
-edit("rxe_qp.c", ("sock_create_kern(&init_net,", "sock_create_kern(dev_net(rxe->ndev),"))
+edit(
+    "rxe_qp.c",
+    ("sock_create_kern(&init_net,", "sock_create_kern(dev_net(rxe->ndev),"),
+    after("	qp->valid = 0;\n	qp->qp_timeout_jiffies = 0;\n", FORGET_QP1),
+)
