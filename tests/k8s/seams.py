@@ -210,6 +210,8 @@ for path in sources:
     if os.path.isfile(path):
         ours |= set(re.findall(r"ghcr\.io/nccl-init/nccl-init:([0-9.]+)", text(path)))
 check("the image's tag is the program's version", {version}, ours)
+charts = {v for path in glob.glob("k8s/charts/*/Chart.yaml") for v in re.findall(r"^(?:appV|v)ersion: (\S+)$", text(path), re.MULTILINE)}
+check("so is that of the charts", {version}, {v.strip('"') for v in charts})
 memlock = next(o for f, o in objects if f == "node-memlock")["spec"]["config"]["storage"]["files"][0]
 check(
     "crio-memlock.conf is in its MachineConfig",
