@@ -1,11 +1,11 @@
 #!/bin/sh
-# k8s/bench/allreduce.py without GPUs: three ranks over gloo. Skipped where Python has no torch.
+# k8s/charts/job/allreduce.py without GPUs: three ranks over gloo. Skipped where Python has no torch.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/lib"
 
-bench=$(absolute "$(dirname -- "$0")/../../k8s/bench/allreduce.py")
+bench=$(absolute "$(dirname -- "$0")/../../k8s/charts/job/allreduce.py")
 python=${PYTHON:-python3}
 "$python" -c 'import torch.distributed' 2>/dev/null || skip_all "$python has no torch"
 

@@ -146,7 +146,7 @@ same "variables in the table of rules.md" rules-set rules-table
 
 # NCCL's variables that rules may set: each of these lists has them all
 grep -o '\bNCCL_[A-Z0-9_]*' "$tmp/sets" | sort -u >"$tmp/variables"
-for list in src/rules/left_unset.c docs/usage.md k8s/new; do
+for list in src/rules/left_unset.c docs/usage.md; do
 	while read -r name; do
 		grep -qw "$name" "$list" || complain "$list does not list $name, which a rule may set"
 	done <"$tmp/variables"
@@ -221,11 +221,11 @@ if [ -x "$program" ]; then
 	{ "${program%/*}/nccl-init-hook" --help && k8s/fleet --help; } | cat "$tmp/help" - | grep -o -e '--[a-z][a-z-]*' |
 		sort -u >"$tmp/help-options"
 
-	# in a block of code only lines with nccl-init count; deploy.sh's options are guides.sh's
+	# in a block of code only lines with nccl-init count; helm's options are guides.sh's
 	find README.md CHANGELOG.md SECURITY.md docs -name '*.md' -exec awk '
 		FNR == 1 { block = 0 }
 		/^ *```/ { block = !block }
-		(!block || /nccl-init/) && !/deploy\.sh/' {} + |
+		(!block || /nccl-init/) && !/deploy\.sh|helm|^    --set|^| `--/' {} + |
 		grep -ohE -e '(^|[^a-z-])--[a-z][a-z-]*' | grep -o -e '--[a-z-]*' | sort -u >"$tmp/used"
 	while read -r option; do
 		case " $foreign_options " in

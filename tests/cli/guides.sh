@@ -1,6 +1,7 @@
 #!/bin/sh
 # Holds the guides in docs/ to what they say: shell blocks parse, samples (here and in the other documents) are what the
-# program prints, the ids of findings, rules and checks exist, manifests are there and deploy.sh's commands run, each guide has its sections.
+# program prints, the ids of findings, rules and checks exist, manifests are there and helm's commands run, each guide has
+# its sections.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
@@ -122,11 +123,11 @@ same "findings that are quoted by hand" "" "$(grep -nE '^ *nccl-init: (error|war
 # ---- commands in pods --------------------------------------------------------------------------------
 
 # `kubectl logs job/NAME` takes one of the job's pods, and not always that of rank 0, which has the table.
-same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/nccl-allreduce' README.md docs/*.md k8s/README.md)"
-# Where the default overlay has the program.
-path=$(sed -n "s|.*echo 'command: \[\(/.*/nccl-init\), --\].*|\1|p" k8s/new)
+same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/all-reduce' README.md docs/*.md k8s/README.md)"
+# Where the policy and the chart job have the program.
+path=$(sed -n 's|^- \(/.*/nccl-init\)$|\1|p' k8s/charts/job/templates/_helpers.tpl)
 same "exec into a pod: the program's place" "$path" \
-    "$(cat README.md docs/*.md k8s/README.md | sed -n 's/.* exec .*\(idle-0\|job.trainer\) -- \([^ ]*nccl-init\) .*/\2/p' | sort -u)"
+    "$(cat README.md docs/*.md k8s/README.md | sed -n 's/.* exec .*\(idle-0\|job.train\) -- \([^ ]*nccl-init\) .*/\2/p' | sort -u)"
 # The way into a pod of today: the words after `--` are run here, with another place for /tmp.
 mkdir "$tmp/pod" "$tmp/bin"
 # shellcheck disable=SC2016 # the stub's
@@ -176,61 +177,38 @@ same "docs/troubleshooting.md: what is no finding" "" "$(grep -vxF -f "$tmp/find
 
 # ---- manifests ---------------------------------------------------------------------------------------
 
-if [ -x k8s/new ]; then
-    for guide in $guides; do
-        grep -oE '(^|[^A-Za-z0-9./-])k8s/[A-Za-z0-9@._/-]*[A-Za-z0-9]' "docs/$guide.md" | grep -o 'k8s/.*' | sort -u |
-            while read -r path; do [ -e "$path" ] || echo "$path"; done >"$tmp/missing"
-        same "docs/$guide.md: manifests that are not there" "" "$(cat "$tmp/missing")"
-    done
+for guide in $guides; do
+    grep -oE '(^|[^A-Za-z0-9./-])k8s/[A-Za-z0-9@._/-]*[A-Za-z0-9]' "docs/$guide.md" | grep -o 'k8s/.*' | sort -u |
+        while read -r path; do [ -e "$path" ] || echo "$path"; done >"$tmp/missing"
+    same "docs/$guide.md: manifests that are not there" "" "$(cat "$tmp/missing")"
+done
 
-    # What the guides tell people to type must run. A command ends at a pipe, at && and at a comment.
-    : >"$tmp/commands"
-    for file in $(for guide in $guides; do echo "docs/$guide.md"; done) k8s/README.md; do
-        {
-            blocks sh "$file" | sed -e :a -e '/\\$/N; s/\\\n//; ta'
-            # in the text, between backquotes, maybe over two lines
-            # shellcheck disable=SC2016
-            awk '/^ *```/ { block = !block; next } !block' "$file" | tr '\n' ' ' | grep -o '`[^`]*`' | tr -d '`'
-        } | grep -E '^ *k8s/(deploy\.sh|new) ' | sed -e 's/^ *//' -e 's/[|&;#].*//' -e "s|^|$file |" >>"$tmp/commands"
-    done
-    matches "commands of k8s/deploy.sh" "[1-9][0-9]*" "$(wc -l <"$tmp/commands" | tr -d ' ')"
-    # the options of its help, and the keys of the description
-    {
-        echo --help && sh k8s/deploy.sh --help | grep -oE -e '--[a-z][a-z-]*'
-        sed -n 's/^    "\([a-z-]*\)": {.*/--\1/p' k8s/cluster.schema.json
-    } | sort -u >"$tmp/options"
-    while read -r file program command; do
-        echo "${command%% -- *}" | grep -oE -e '--[a-z][a-z-]*' | grep -vxF -f "$tmp/options" | sed "s|^|$file: $program |"
-    done <"$tmp/commands" >"$tmp/missing"
-    same "options that k8s/deploy.sh does not have" "" "$(cat "$tmp/missing")"
-
-    if why=$(.dev/k8s tools 2>&1); then
-        export KUSTOMIZE="$PWD/build/k8s/kustomize"
-        cp k8s/cluster.yaml "$tmp/my-cluster.yaml" # as the guides say
-        while read -r file program command; do
-            command=$(echo "$command" | sed "s|my-cluster|$tmp/&|g")
-            case $program,$command in
-            k8s/deploy.sh,*.yaml*) # puts --dry-run in front of the words of a command
-                command=$(echo "$command" | sed -e 's/ -- / --dry-run&/' -e t -e 's/$/ --dry-run/')
-                ;;
-            k8s/new,*.yaml*) ;;
-            *) continue ;; # names it only
-            esac
-            # shellcheck disable=SC2086 # words
-            "$program" $command >"$tmp/out" 2>"$tmp/err" </dev/null
-            same "$file: $program $command" "0 " "$? $(grep -v '^new: \|^  net' "$tmp/err")"
-            [ "$program" = k8s/new ] || [ -s "$tmp/out" ] || fail "$file: $program $command" "it renders to nothing"
-        done <"$tmp/commands"
-        cat k8s/README.md docs/*.md | grep -oE -e '-k k8s/[A-Za-z0-9_/-]*' | sort -u >"$tmp/used"
-        while read -r _ path; do
-            "$KUSTOMIZE" build "$path" >"$tmp/out" 2>"$tmp/err"
-            same "-k $path" 0 "$?"
-        done <"$tmp/used"
-    else
-        skip "commands of k8s/deploy.sh, and what -k names" "$(printf '%s\n' "$why" | tail -n 1)"
-    fi
+# What the guides tell people to type must run, as far as it needs no cluster: each release is rendered.
+for file in $(for guide in $guides; do echo "docs/$guide.md"; done) docs/hook.md k8s/README.md; do
+    blocks sh "$file" | sed -e :a -e '/\\$/N; s/\\\n//; ta' |
+        sed -nE "s|^helm (install\|upgrade\|template) ([a-z-]+ k8s/.*)|$file \2|p" |
+        sed -e 's/ [#|].*//' -e 's/--reuse-values//; s/--create-namespace//'
+done >"$tmp/commands"
+matches "commands of helm" "[1-9][0-9]*" "$(wc -l <"$tmp/commands" | tr -d ' ')"
+if why=$(.dev/k8s tools 2>&1); then
+    # the files of values that they write first
+    mkdir "$tmp/values"
+    cat docs/*.md k8s/README.md | awk -v folder="$tmp/values/" '
+        /^cat >[a-z-]*\.yaml <</ { file = folder substr($2, 2); end = $3; gsub(/[<\047]/, "", end); next }
+        file != "" && $0 == end { file = "" }
+        file != "" { print >file }'
+    while read -r file command; do
+        echo "$command" | sed -E "s#(-f|--values) #&$tmp/values/#" | xargs .dev/k8s helm template >"$tmp/out" 2>"$tmp/err"
+        same "$file: helm $command" "0 " "$? $(cat "$tmp/err")"
+        grep -q '^kind: ' "$tmp/out" || fail "$file: helm $command" "it renders to nothing"
+    done <"$tmp/commands"
+    cat k8s/README.md docs/*.md | grep -oE -e '-k k8s/[A-Za-z0-9_/-]*' | sort -u >"$tmp/used"
+    while read -r _ path; do
+        .dev/k8s render "$path" >"$tmp/out" 2>"$tmp/err"
+        same "-k $path" 0 "$?"
+    done <"$tmp/used"
 else
-    skip "manifests" "there is no k8s/new"
+    skip "commands of helm, and what -k names" "$(printf '%s\n' "$why" | tail -n 1)"
 fi
 
 finish

@@ -282,4 +282,5 @@ def main():
     verbs[sys.argv[1]](server, sys.argv[2:])
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -131,6 +131,132 @@ matches "a directory is a node" "*
 gpu-4  0       none *" "$said"
 rm -r "$tmp/f/gpu-4"
 
+# ---- rails that are down ---------------------------------------------------------------------------------
+
+sed -e "$rail s/^f .\/state .*/f .\/state 1: DOWN/" "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+sed -e 's/^f .\/state 4: ACTIVE/f .\/state 2: INIT/' "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-10.tree"
+fleet "$tmp/f"
+matches "rails that are down: how many, which, on which nodes; the worst node first" "*
+5 rails not up, on 2 nodes
+  gpu-10: mlx5_6/1 INIT, mlx5_7/1 INIT, mlx5_10/1 INIT, mlx5_11/1 INIT
+  gpu-2: mlx5_10/1 DOWN
+*" "$said"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-10.tree"
+fleet "$tmp/f"
+matches "all rails are up" "0 Fleet: 4 nodes, all alike*" "$status $said"
+same "... and nothing is said of them" "" "$(grep 'not up' "$tmp/out")"
+
+# ---- machine types ---------------------------------------------------------------------------------------
+
+for n in 1 2 3; do sed 's/MT4126/MT4131/; s/28.37.1014/40.1.2/' "$tmp/f/gpu-1.tree" >"$tmp/f/new-$n.tree"; done
+fleet "$tmp/f"
+matches "two machine types, each alike" "0 Fleet: 7 nodes, all alike and without an error
+2 machine types, each compared within itself
+  nvidia MT4126: 4 nodes
+  nvidia MT4131: 3 nodes
+
+Alike on all that answered, nvidia MT4126
+*firmware            MT4126 28.37.1014
+*
+Alike on all that answered, nvidia MT4131
+*firmware            MT4131 40.1.2
+*" "$status $said"
+sed -i 's/40.1.2/40.9.9/' "$tmp/f/new-2.tree"
+fleet "$tmp/f"
+matches "within one of them a node differs" "1 Fleet: 7 nodes, 6 alike*
+NODE   ERRORS  FIRMWARE
+new-2  0       differs
+
+What differs, nvidia MT4131
+  firmware
+    MT4131 40.1.2: 2 nodes, the majority
+    MT4131 40.9.9: 1 node
+        new-2
+*" "$status $said"
+rm "$tmp"/f/new-?.tree
+awk '/^[dfle] [^.]/ { off = /infiniband/ } !off' "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+fleet "$tmp/f"
+matches "a node that lost its HCAs is no machine type of its own" "1 Fleet: 4 nodes, 3 alike*
+gpu-2 *" "$status $said"
+same "... and is compared with the others" "" "$(grep 'machine types' "$tmp/out")"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"
+
+# ---- a recording that is not whole -----------------------------------------------------------------------
+
+broken() { # NAME WHY
+    fleet "$tmp/f"
+    matches "$1" "1 Fleet: 4 nodes, 3 alike and without an error 0 differ, 0 with errors, 1 without a result NODE ERRORS \
+gpu-2 no result: broken recording: $2*" "$status $(echo "$said" | tr -s ' \n' ' ')"
+}
+size=$(wc -c <"$tmp/f/gpu-1.tree")
+head -c $((size / 2)) "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+broken "a recording that ends within a line" "it is cut off: its last line has no end"
+head -c $((size / 3)) "$tmp/f/gpu-1.tree" | sed '$d' >"$tmp/f/gpu-2.tree"
+broken "a recording that ends behind a line" "it is cut off, or was changed: sys/* is not in it"
+: >"$tmp/f/gpu-2.tree"
+broken "an empty recording" "it is empty"
+echo "what is this" >"$tmp/f/gpu-2.tree"
+broken "no recording" "*this line*is not in the .tree format"
+# `doctor` reads it, and `plan` does not
+cat >"$tmp/half" <<EOF
+#!/bin/sh
+[ "\$1" = doctor ] || { echo "nccl-init: error: no plan today" >&2 && exit 1; }
+exec "$NCCL_INIT" "\$@"
+EOF
+chmod +x "$tmp/half"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"
+mkdir "$tmp/one" && cp "$tmp/f/gpu-1.tree" "$tmp/one"
+NCCL_INIT=$tmp/half k8s/fleet "$tmp/one" >"$tmp/out" 2>&1
+matches "a recording without a plan" "*gpu-1 no result: broken recording: *plan* says: nccl-init: error: no plan today*" \
+    "$(tr -s ' \n' ' ' <"$tmp/out")"
+
+# ---- for programs ----------------------------------------------------------------------------------------
+
+sed -e "$rail s/^f .\/state .*/f .\/state 1: DOWN/" -e 's/28.37.1014/28.39.2048/' "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+echo '{' >"$tmp/f/odd.json"
+fleet "$tmp/f" --json
+same "--json: the status" 1 "$status"
+asked() { # EXPRESSION on d
+    /usr/bin/python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$tmp/out" "$1"
+}
+same "--json: members" "['good', 'machines', 'nodes', 'notes', 'rails_down', 'schema']" "$(asked 'sorted(d)')"
+same "--json: numbers" "(1, 3, 1)" "$(asked '(d["schema"], d["good"], d["rails_down"])')"
+same "--json: nodes, in their order" "['gpu-1', 'gpu-2', 'gpu-3', 'gpu-10', 'odd']" "$(asked '[n["name"] for n in d["nodes"]]')"
+same "--json: a good node" "(True, None, 0, 4, [], [])" \
+    "$(asked 'tuple(d["nodes"][0][k] for k in ("result", "problem", "errors", "rails", "rails_down", "differs"))')"
+same "--json: what differs" "['mlx5_10/1 DOWN'] ['ports', 'firmware', 'GPU to HCA']" \
+    "$(asked 'd["nodes"][1]["rails_down"]') $(asked '[one["check"] for one in d["nodes"][1]["differs"]]')"
+same "--json: the value and that of the majority" "{'check': 'firmware', 'value': 'MT4126 28.39.2048', 'majority': 'MT4126 28.37.1014'}" \
+    "$(asked 'd["nodes"][1]["differs"][1]')"
+matches "--json: a node without a result" "False broken JSON*" "$(asked 'd["nodes"][4]["result"]') $(asked 'd["nodes"][4]["problem"]')"
+same "--json: a machine type" "('nvidia MT4126', 5, 4)" "$(asked 'tuple(d["machines"][0][k] for k in ("machine", "nodes", "heard"))')"
+
+fleet "$tmp/f" --prometheus "$tmp/fleet.prom"
+matches "--prometheus: the text is as ever" "1 Fleet: 5 nodes, 3 alike*" "$status $said"
+metric() { grep -- "^nccl_init_fleet_$1" "$tmp/fleet.prom"; }
+same "--prometheus: rails that are down" 'nccl_init_fleet_node_rails_down{node="gpu-2",machine="nvidia MT4126"} 1' \
+    "$(metric node_rails_down | grep -v ' 0$')"
+same "--prometheus: a result each" "1 1 1 1 0" "$(metric node_result | sed 's/.* //' | paste -sd ' ')"
+same "--prometheus: what differs" 3 "$(metric 'node_differs{node="gpu-2"' | grep -c ' 1$')"
+same "--prometheus: nodes of a machine type" 'nccl_init_fleet_nodes{machine="nvidia MT4126"} 5' "$(metric nodes)"
+matches "--prometheus: when" "nccl_init_fleet_time_seconds 1[0-9]*" "$(metric time_seconds)"
+same "--prometheus: each metric is announced once, and each line has its form" "" "$(awk '
+    /^# (HELP|TYPE) nccl_init_fleet_[a-z_]+ / { if (seen[$2 $3]++) print; next }
+    !/^nccl_init_fleet_[a-z_]+([{][a-z]+="[^"]*"(,[a-z]+="[^"]*")*[}])? [0-9]+$/' "$tmp/fleet.prom")"
+same "--prometheus: nothing else is left there" fleet.prom "$(basename "$tmp"/fleet.prom*)"
+fleet "$tmp/f" --prometheus -
+same "--prometheus -: nothing else is printed" "" "$(grep -v '^nccl_init_fleet_\|^# ' "$tmp/out")"
+printf '%s' '{"schema": 1, "errors": 0, "findings": [{"severity": "error", "id": "a\"b\\c"}]}' >"$tmp/f/odd.json"
+fleet "$tmp/f" --prometheus -
+same "--prometheus: quotes and backslashes" 1 "$(grep -cF 'id="a\"b\\c"' "$tmp/out")"
+rm "$tmp/f/odd.json"
+fleet "$tmp/f" --json --prometheus -
+matches "--json and --prometheus -: wrong usage" "2 *both write to standard output*" "$status $said"
+fleet "$tmp/f" --prometheus "$tmp/none/x"
+matches "--prometheus: a folder that is not there" "1 fleet: *: No such file*" "$status $said"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"
+
 # ---- errors ----------------------------------------------------------------------------------------------
 
 # a shell is PID 1: each node has a finding
@@ -150,7 +276,7 @@ matches "--all: what findings say" "*gpu-5: PID 1: sh is not an init:*info: exec
 sed 's/\("id": "gdr.driver",\)/\1/; /"id": "gdr.driver"/,/outcome/ s/"outcome": ".*"/"outcome": "idle"/' \
     "$tmp/doctor.json" >"$tmp/f/gpu-5.json"
 fleet "$tmp/f" --nodes gpu-5
-matches "no GPU in the pod" "*No GPU was there to check on 1 node: k8s/deploy.sh --gpus N" "$said"
+matches "no GPU in the pod" "*No GPU was there to check on 1 node: doctor.resources of the chart nccl-init" "$said"
 rm "$tmp/f/gpu-5.json"
 
 # ---- nonsense is told, and the others are still judged ----------------------------------------------------
@@ -175,6 +301,8 @@ head -c 100000 /dev/urandom >"$tmp/f/odd.json"
 bad "noise" "JSON"
 echo '{"schema": 2, "errors": 0, "findings": []}' >"$tmp/f/odd.json"
 bad "another schema" "not what"
+echo '{}' >"$tmp/f/odd.json"
+bad "an object without anything" "not what"
 for member in errors findings schema; do
     sed "s/\"$member\": [^[]/\"$member\": {}, \"x\": \"/; s/\"findings\": \[\$/\"findings\": 7, \"x\": [/" "$tmp/doctor.json" |
         tr -d '\n' | sed 's/: "[0-9]*,/: 1,/g' >"$tmp/f/odd.json"
@@ -319,6 +447,27 @@ gpu-3  no result: the last run had no pod there*" "$status $said"
 rm "$CLUSTER/nodes"
 fleet --namespace ml
 matches "no right to list nodes" "0 *Nodes without a pod are not known: Error from server (Forbidden): nodes" "$status $said"
+labelled() { # LABEL: three nodes, of two values
+    for n in 1 2 3; do
+        echo "{\"metadata\": {\"name\": \"gpu-$n\", \"labels\": {\"$1\": \"type-$((n / 3))\", \"rack\": \"r$n\"}}, \"spec\": {}}"
+    done | items >"$CLUSTER/nodes"
+}
+sed 's/28.37.1014/40.1.2/' "$CLUSTER/log.p1" >"$CLUSTER/log.p3"
+for n in 1 2 3; do of_pod "p$n" doctor-2 "2026-11-02T00:00:0${n}Z" Succeeded "gpu-$n"; done | items >"$CLUSTER/pods"
+for label in nvidia.com/gpu.machine node.kubernetes.io/instance-type nvidia.com/gpu.product; do
+    labelled $label
+    fleet --namespace ml
+    matches "machine types by the label $label" "0 Fleet: 3 nodes, all alike*
+2 machine types, each compared within itself
+  type-0: 2 nodes
+  type-1: 1 node
+*" "$status $said"
+done
+fleet --namespace ml --machine rack
+matches "--machine: another label" "0 *3 machine types*r2: 1 node*" "$status $said"
+fleet --namespace ml --machine none
+matches "no such label: all are compared" "1 Fleet: 3 nodes, 2 alike*gpu-3*" "$status $said"
+rm "$CLUSTER/nodes" "$CLUSTER/log.p3"
 {
     of_pod p1 doctor-2 2026-11-02T00:00:00Z Succeeded gpu-1
     of_pod p2 doctor-2 2026-11-02T00:00:01Z Succeeded gpu-2
@@ -337,7 +486,7 @@ fleet --namespace ml --nodes gpu-1,gpu-2
 matches "a cluster: --nodes" "0 Fleet: 2 nodes, all*" "$status $said"
 echo '{"items": []}' >"$CLUSTER/pods"
 fleet --namespace ml
-same "no pods" "1 fleet: no pod of nccl-doctor in ml; \`k8s/deploy.sh --run doctor\` starts them" "$status $said"
+same "no pods" "1 fleet: no pod of nccl-doctor in ml; the chart nccl-init starts them: doctor.schedule" "$status $said"
 rm "$CLUSTER/pods"
 fleet --namespace ml
 same "no cluster" "1 fleet: $KUBECTL get pods: Error from server (Forbidden): pods" "$status $said"
@@ -365,7 +514,7 @@ matches "no nccl-init" "1 fleet: no nccl-init to read snapshots with*" "$status 
 
 # ---- on a schedule, and as a node's condition ------------------------------------------------------------------
 
-rule=k8s/node/npd/nccl-init-doctor.json
+rule=k8s/charts/nccl-init/nccl-init-doctor.json
 # What the detector refuses to start with (pkg/custompluginmonitor/types/config.go, Validate, of 1.36), and its fields.
 cat >"$tmp/plugin.py" <<'EOF'
 import json, re, sys
@@ -409,16 +558,16 @@ monitor() { # NODE
 nl='
 '
 monitor hgx-ib
-same "a healthy host" "0 READY: 3 infos" "$status ${said%%"$nl"*}"
+same "a healthy host" "0 READY: 3 notes" "$status ${said%%"$nl"*}"
 monitor bond
-same "a host with an error" "1 NOT READY: 1 error, 2 infos${nl}error: iommu.translated: mlx5_bond_0:" "$status $(printf %s "$said" | sed -n '1,2s/: the IOMMU.*/:/;1,2p')"
+same "a host with an error" "1 NOT READY: 1 error, 2 notes${nl}error: iommu.translated: mlx5_bond_0:" "$status $(printf %s "$said" | sed -n '1,2s/: the IOMMU.*/:/;1,2p')"
 monitor gb200
 matches "what is the detector's own container is left out" "0 READY: 1 warning*imex.channel.missing*" "$status $said"
 monitor none
 same "neither good nor bad" 125 "$status"
 for node in tests/nodes/*.tree; do
     monitor "$(basename "$node" .tree)"
-    case $status-$said in 0-READY*:* | 1-"NOT READY:"*) ;; *) fail "the message of $node" "$status $said" ;; esac
+    case $status-$said in 0-READY:* | 1-"NOT READY:"*) ;; *) fail "the message of $node" "$status $said" ;; esac
     # the verdict and the first error are in what is kept
     first=$(printf %s "$said" | head -n 2)
     [ "${#first}" -le "$longest" ] || fail "the message of $node" "its first lines are longer than $longest"
@@ -428,69 +577,23 @@ same "docs/fleet.md: the condition is the rule's" "$condition" \
     "$(grep -oE '(type: |type=="|condition="|type=")[A-Z][A-Za-z]+' docs/fleet.md | grep -oE '[A-Z][A-Za-z]+$' | sort -u)"
 
 if why=$(.dev/k8s tools 2>&1); then
-    .dev/k8s render k8s/doctor >"$tmp/doctor.yaml"
-    .dev/k8s render tests/k8s/overlays/schedule >"$tmp/schedule.yaml"
-    same "on a schedule: the Job becomes a CronJob" "0 1" \
-        "$(grep -c '^kind: Job' "$tmp/schedule.yaml") $(grep -c '^kind: CronJob' "$tmp/schedule.yaml")"
-    awk '/^kind: Job/ { on = 1 } /^---/ { on = 0 } on && spec { print } /^spec:/ { spec = 1 }' "$tmp/doctor.yaml" |
-        sed -n '/^  /p' >"$tmp/job"
-    awk '/^kind: CronJob/ { on = 1 } /^---/ { on = 0 } on && /^  schedule:/ { exit } on && spec { print } /^    spec:/ { spec = 1 }' \
-        "$tmp/schedule.yaml" | sed 's/^    //' >"$tmp/cron"
-    [ -s "$tmp/job" ] || fail "on a schedule" "k8s/doctor has no Job"
-    same "on a schedule: it is the Job's spec, word by word" "$(sed 's/^ *//' "$tmp/job" | sort)" "$(sed 's/^ *//' "$tmp/cron" | sort)"
-
-    # The detector's DaemonSet as its project publishes it, as far as the component touches it.
-    mkdir "$tmp/npd"
-    cat >"$tmp/npd/npd.yaml" <<'EOF'
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: node-problem-detector, namespace: kube-system}
-spec:
-  selector: {matchLabels: {app: node-problem-detector}}
-  template:
-    metadata: {labels: {app: node-problem-detector}}
-    spec:
-      containers:
-        - name: node-problem-detector
-          command: [/node-problem-detector, --logtostderr, --config.system-log-monitor=/config/kernel-monitor.json]
-          image: registry.k8s.io/node-problem-detector/node-problem-detector:v1.36.0
-          securityContext: {privileged: true}
-          volumeMounts: [{name: config, mountPath: /config}]
-      volumes: [{name: config, configMap: {name: node-problem-detector-config}}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: node-problem-detector-config, namespace: kube-system}
-data: {kernel-monitor.json: "{}"}
-EOF
-    ln -s "$PWD/k8s" "$tmp/npd/k8s"
-    printf 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [npd.yaml]\ncomponents: [k8s/node/npd]\n' \
-        >"$tmp/npd/kustomization.yaml"
-    .dev/k8s render "$tmp/npd" >"$tmp/npd.yaml"
-    # It is privileged by itself; what is added to it is not.
-    same "the detector: valid" "" "$(.dev/k8s check "$tmp/npd.yaml" 2>&1 |
-        grep -v -e '^k8s: ' -e 'containers.0.: .* .security' -e 'hostNetwork: is set')"
-    same "the detector: what it starts first is restricted" "" "$(.dev/k8s check "$tmp/npd.yaml" 2>&1 | grep initContainers)"
-    objects=$(cat "$tmp/npd.yaml")
-    map=$(sed -n 's/^  name: \(nccl-init-doctor-.*\)/\1/p' "$tmp/npd.yaml")
-    matches "the detector: its flags stay" "*- --config.system-log-monitor=/config/kernel-monitor.json
-        - --config.custom-plugin-monitor=/etc/nccl-init/$(basename $rule)
-*" "$objects"
-    matches "the detector: the file is there" "*- mountPath: /etc/nccl-init
-          name: nccl-init-doctor
-*configMap:
-          name: $map
-        name: nccl-init-doctor*" "$objects"
-    matches "the detector: the program is where the rule says" "*- mountPath: ${path%/nccl-init}
-          name: nccl-init
-          readOnly: true*hostNetwork: true*- install
-        - ${path%/nccl-init}
-*- mountPath: ${path%/nccl-init}
-          name: nccl-init
-*- emptyDir: {}
-        name: nccl-init
-*" "$objects"
-    same "the detector: its own volumes stay" 2 "$(grep -c '^ \{10\}name: node-problem-detector-config\|mountPath: /config$' "$tmp/npd.yaml")"
+    .dev/k8s helm template some k8s/charts/nccl-init --namespace ml --set doctor.schedule=@daily,nodeProblemDetector.enabled=true \
+        >"$tmp/release.yaml"
+    # a Job of helm test and one of the CronJob: the same pods, and those that this program looks for
+    awk '/^kind: CronJob/ { on = 1 } /^---/ { on = 0 } on && /^  jobTemplate:/ { job = 1 } on && job { print }' "$tmp/release.yaml" |
+        sed -n '/^      template:/,$s/^    //p' >"$tmp/cron"
+    awk '/^kind: Job/ { on = 1 } /^---/ { on = 0 } on { print }' "$tmp/release.yaml" | sed -n '/^  template:/,$p' >"$tmp/job"
+    [ -s "$tmp/job" ] || fail "helm test" "it has no Job"
+    same "on a schedule: the same pods as in helm test" "$(cat "$tmp/job")" "$(cat "$tmp/cron")"
+    matches "their label is the one that is looked for" "*app.kubernetes.io/name: nccl-doctor*" "$(cat "$tmp/job")"
+    awk '/^kind: DaemonSet/ { on = 1 } /^---/ { on = 0 } on { print }' "$tmp/release.yaml" >"$tmp/npd.yaml"
+    matches "the detector: it reads the rule" "*--config.custom-plugin-monitor=/etc/nccl-init/$(basename $rule)
+*mountPath: /etc/nccl-init
+*" "$(cat "$tmp/npd.yaml")"
+    same "the detector: the rule is this one" "$(cat $rule)" \
+        "$(sed -n "/^  $(basename $rule): |/,/^---/p" "$tmp/release.yaml" | sed -n 's/^    //p')"
+    same "the detector: the program is where the rule says" "${path%/nccl-init} 2" \
+        "$(sed -n 's/.*\[\/nccl-init, install, \(.*\)\].*/\1/p' "$tmp/npd.yaml") $(grep -c "mountPath: ${path%/nccl-init}\$" "$tmp/npd.yaml")"
 else
     skip "the manifests" "$(printf '%s\n' "$why" | tail -n 1)"
 fi

@@ -21,7 +21,7 @@ controller kueue
 finish || exit # each object would wait for a webhook that does not answer
 
 /usr/bin/python3 tests/cluster/api.py pods "$tmp"/all/*.yaml >"$tmp/pods.yaml" || fail "pods" "they cannot be read"
-mapfile -t resources < <(sed -n "s/^ *\([a-z0-9.-]*\/[A-Za-z0-9_.-]*\): '[0-9]*'\$/\1/p" "$tmp/pods.yaml" | sort -u)
+mapfile -t resources < <(sed -n "s/^ *\([a-z0-9.-]*\/[A-Za-z0-9_.-]*\): '\{0,1\}[0-9][0-9]*'\{0,1\}$/\1/p" "$tmp/pods.yaml" | sort -u)
 pretended_nodes 8 "${resources[@]}"
 
 # ---- each workload in a namespace of its own --------------------------------------------------------------------------
@@ -33,23 +33,24 @@ ready_pods() { # NAMESPACE COUNT: so many pods are there, and all of them are re
     [ "$(echo "$said" | grep -c '^True$')" -eq "$2" ] && [ "$(echo "$said" | wc -l)" -eq "$2" ]
 }
 
-# run CONTROLLER KIND PODS FILE: nothing where that controller is not there
+# run CONTROLLER KIND PODS: its example; nothing where that controller is not there
 run() {
     local controller=$1 kind=$2 pods=$3
     have "$controller" || return
-    sed "s/^\( *namespace: \)training$/\1$kind/" "$4" >"$tmp/$kind.own"
+    cp "k8s/examples/$kind.yaml" "$tmp/$kind.own"
     works "$kind: a namespace" kubectl create namespace "$kind"
     # twice, where a webhook wants what stands below: a TrainJob, its runtime
-    kubectl apply --server-side --filename "$tmp/$kind.own" >"$tmp/said" 2>&1 || tail -n 1 "$tmp/said"
-    works "$kind: is applied" kubectl apply --server-side --filename "$tmp/$kind.own"
+    kubectl --namespace "$kind" apply --server-side --filename "$tmp/$kind.own" >"$tmp/said" 2>&1 || tail -n 1 "$tmp/said"
+    works "$kind: is applied" kubectl --namespace "$kind" apply --server-side --filename "$tmp/$kind.own"
     works "$kind: all its pods are ready, $pods" wait_for 300 ready_pods "$kind" "$pods"
     ready_pods "$kind" "$pods" || kubectl --namespace "$kind" get events,pods
 }
-run jobset jobset 2 "$tmp/all/workload-jobset.yaml"
-run lws leaderworkerset 2 "$tmp/all/workload-leaderworkerset.yaml"
-run trainer trainjob 2 "$tmp/all/workload-trainjob.yaml"
-run training-operator pytorchjob 2 "$tmp/all/workload-pytorchjob.yaml"
-run mpi-operator mpijob 3 "$tmp/all/workload-mpijob.yaml" # two workers, and when these are ready, the launcher
+run jobset jobset 2
+run lws leaderworkerset 2
+run trainer trainjob 2
+run training-operator pytorchjob 2
+run mpi-operator mpijob 3 # two workers, and when these are ready, the launcher
+run kuberay raycluster 3  # a head and two workers
 
 # ---- what the pods are told ---------------------------------------------------------------------------------------------
 
@@ -63,7 +64,6 @@ if have lws; then
     matches "leaderworkerset: its webhook tells each pod the leader's address" "*-0.*" "$(variable leaderworkerset LWS_LEADER_ADDRESS)"
 fi
 if have trainer; then
-    same "trainjob: its command is ours" '["/shared/nccl-init","--"]' "$(pods trainjob '{.spec.containers[0].command}')"
     same "trainjob: the trainer tells how many nodes" 2 "$(variable trainjob PET_NNODES)"
 fi
 if have training-operator; then
@@ -74,14 +74,35 @@ fi
 
 if have kueue; then
     for part in enough small; do
-        k8s/new --set queue=research --set namespace="$part" k8s/cluster.yaml "$tmp/queue" 2>"$tmp/said" || fail "a queue" "$(cat "$tmp/said")"
+        gpus=16
+        [ $part = enough ] || gpus=1
+        cat >"$tmp/$part.own" <<EOF
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: research-$part}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: research-$part}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+    - coveredResources: [cpu, memory, nvidia.com/gpu]
+      flavors:
+        - name: research-$part
+          resources:
+            - {name: cpu, nominalQuota: 1000}
+            - {name: memory, nominalQuota: 1000Ti}
+            - name: nvidia.com/gpu
+              nominalQuota: $gpus
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: research, namespace: $part}
+spec: {clusterQueue: research-$part}
+---
+EOF
         works "$part: a namespace" kubectl create namespace "$part"
-        for folder in "$tmp/queue/queue" "$tmp/queue"; do
-            build/k8s/kustomize build "$folder"
-            echo ---
-        done | sed "s/^  name: research\$/  name: research-$part/; s/clusterQueue: research\$/&-$part/; s/queue-name: research\$/&-$part/" >"$tmp/$part.own"
-        [ "$part" = enough ] || sed -i "/name: nvidia.com.gpu/{n;s/nominalQuota: .*/nominalQuota: 1/}" "$tmp/$part.own"
-        works "$part: is applied" wait_for 60 kubectl apply --server-side --filename "$tmp/$part.own"
+        helm template $part k8s/charts/job --namespace $part --set mode=tcp,pods=2,gpus=8,queue=research >>"$tmp/$part.own"
+        works "$part: is applied" wait_for 60 kubectl --namespace "$part" apply --server-side --filename "$tmp/$part.own"
     done
     works "a queue with room: all pods are ready" wait_for 300 ready_pods enough 2
     without_room() { kubectl --namespace small get workloads --output jsonpath='{.items[*].status.conditions[*].message}' | grep 'insufficient quota for nvidia.com/gpu'; }
@@ -111,12 +132,12 @@ twin() {
     have "$1" || return
     sed "$5" "$tmp/$2.own" >"$tmp/twin.yaml"
     same "$2: $3: differs" 1 "$(cmp -s "$tmp/$2.own" "$tmp/twin.yaml" && echo 0 || echo 1)"
-    refused "$2: $3" "$4" kubectl apply --server-side --dry-run=server --force-conflicts --filename "$tmp/twin.yaml"
+    refused "$2: $3" "$4" kubectl --namespace "$2" apply --server-side --dry-run=server --force-conflicts --filename "$tmp/twin.yaml"
 }
 long=$(printf 'x%.0s' {1..60})
 twin jobset jobset "names too long for its pods" '*JobSet name is too long*' "/^kind: JobSet/,/^spec:/s/^  name: .*/  name: $long/"
 twin lws leaderworkerset "groups of no pod" '*vleaderworkerset.kb.io*denied*' 's/^    size: .*/    size: 0/'
-kubectl --namespace trainjob delete trainjob trainer >"$tmp/said" 2>&1 || ! have trainer || fail "trainjob: deleted" "$(cat "$tmp/said")"
+kubectl --namespace trainjob delete trainjob --all >"$tmp/said" 2>&1 || ! have trainer || fail "trainjob: deleted" "$(cat "$tmp/said")"
 twin trainer trainjob "a runtime that is not there" '*validator.trainjob.trainer.kubeflow.org*denied*' \
     '/^  runtimeRef:/,/name:/s/name: .*/name: other/'
 twin trainer trainjob "a variable that is the trainer's" '*validator.trainjob.trainer.kubeflow.org*denied*' \
@@ -128,8 +149,8 @@ twin kueue small "less than nothing" '*vclusterqueue.kb.io*denied*' 's/nominalQu
 # The MPI operator has no webhook: it says so by an event, and makes no pod.
 if have mpi-operator; then
     kubectl create namespace twin >"$tmp/said" 2>&1 || fail "mpijob: twin" "$(cat "$tmp/said")"
-    sed 's/^\( *namespace: \)mpijob$/\1twin/; /^    Launcher:/,/^    Worker:/s/replicas: 1/replicas: 2/' "$tmp/mpijob.own" >"$tmp/twin.yaml"
-    works "mpijob: two launchers are applied" kubectl apply --server-side --filename "$tmp/twin.yaml"
+    sed '/^    Launcher:/,/^    Worker:/s/replicas: 1/replicas: 2/' "$tmp/mpijob.own" >"$tmp/twin.yaml"
+    works "mpijob: two launchers are applied" kubectl --namespace twin apply --server-side --filename "$tmp/twin.yaml"
     says_why() { kubectl --namespace twin get events --output jsonpath='{.items[*].message}' | grep 'must be 1'; }
     works "... refused" wait_for 180 says_why
     same "... and make no pod" "" "$(kubectl --namespace twin get pods --output name)"

@@ -43,20 +43,15 @@ cp "$tmp/said" "$tmp/judged"
 refusals() { sed -n "s|^\\([^/]*\\)/.* $1: refused: \\(.*\\)|\\1: \\2|p" "$tmp/judged"; }
 
 asking=$(grep -l 'openshift.io/required-scc: nccl-rdma-scc' "$tmp"/all/*.yaml | sed 's|.*/||; s|\.yaml$||')
-matches "pods ask for our SCC" "*workload-job*" "$asking"
-# This pod was always wrong: k8s/new gives it a user, and with that a capability that its own SCC does not allow.
-same "all that ask for it are admitted, but one" \
-    'cluster-two-nics-per-rail: spec.initContainers[0].capabilities.add: Invalid value: "SETFCAP": capability may not be added' \
+matches "pods ask for our SCC" "release-job-caps" "$asking"
+same "all that ask for it are admitted" "" \
     "$(refusals nccl-rdma-scc | grep "^\\($(printf '%s\n' "$asking" | paste -sd '|' | sed 's/|/\\|/g')\\): ")"
 
-expected='cluster-one-rail
-cluster-sockets
-doctor
-examples-kserve-llminferenceserviceconfig
-memlock-node
-preflight
-tests-k8s-overlays-schedule'
-same "restricted-v2 admits these" "$expected" "$(sed -n 's|^\([^/]*\)/.* restricted-v2: admitted$|\1|p' "$tmp/judged" | sort -u)"
+# A user of its own, capabilities, folders of the host: all else is admitted.
+same "restricted-v2 refuses these" 'examples-mpijob
+release-job-caps
+release-nccl-init' "$(sed -n 's|^\([^/]*\)/.* restricted-v2: refused: .*|\1|p' "$tmp/judged" | sort -u)"
+matches "... and admits the others" "[12][0-9]" "$(sed -n 's|^\([^/]*\)/.* restricted-v2: admitted$|\1|p' "$tmp/judged" | sort -u | wc -l)"
 echo "why it refuses the others:"
 refusals restricted-v2 | cut -c1-200 | sed 's/^/  /'
 
@@ -65,4 +60,35 @@ pods=$(grep -c '^spec:$' "$tmp/pods.yaml")
 judge "$tmp/twins.yaml" >"$tmp/judged"
 same "with a host network none is admitted" "$((2 * pods)) 0" "$(wc -l <"$tmp/judged") $(grep -c ': admitted$' "$tmp/judged")"
 matches "... and that is why" '*hostNetwork: Invalid value: true: Host network is not allowed to be used*' "$(refusals nccl-rdma-scc)"
+
+# ---- what the policies put into a pod is admitted, too -----------------------------------------------------------------------
+
+kubectl create namespace training >"$tmp/said" 2>&1
+kubectl annotate namespace training openshift.io/sa.scc.uid-range=1000700000/10000 >"$tmp/said"
+works "the chart is installed" helm install nccl-init k8s/charts/nccl-init --namespace nccl-init --create-namespace
+cat >"$tmp/labelled.yaml" <<'END'
+{apiVersion: v1, kind: Pod, metadata: {name: plain, labels: {nccl-init.io/inject: conf}}, spec: {containers: [{name: main, image: x}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: not-root, labels: {nccl-init.io/inject: conf}},
+ spec: {securityContext: {runAsNonRoot: true}, containers: [{name: main, image: x}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: wrapped, labels: {nccl-init.io/inject: wrap}},
+ spec: {containers: [{name: main, image: x, command: [x], securityContext: {runAsNonRoot: true}}]}}
+END
+injected() {
+    kubectl --namespace training create --dry-run=server --output yaml --filename "$tmp/labelled.yaml" >"$tmp/injected.yaml" &&
+        [ "$(grep -c 'name: nccl-init-\(conf\|wrap\)$' "$tmp/injected.yaml")" -ge 6 ]
+}
+works "three pods are injected" wait_for 60 injected
+/usr/bin/python3 - "$tmp/injected.yaml" >"$tmp/three.yaml" <<'END'
+import sys, yaml
+documents = list(yaml.safe_load_all(open(sys.argv[1])))
+for one in [item for document in documents for item in document.get("items", [document])]:
+    one["metadata"]["name"] = "injected/Pod/" + one["metadata"]["name"]
+    print("---")
+    print(yaml.safe_dump(one), end="")
+END
+judge "$tmp/three.yaml" >"$tmp/judged"
+same "restricted-v2 admits all three" 3 "$(grep -c '^injected/.* restricted-v2: admitted$' "$tmp/judged")"
+sed -n 's/^\(injected.*restricted-v2: refused\)/\1/p' "$tmp/judged"
 finish

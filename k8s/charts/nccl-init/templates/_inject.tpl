@@ -1,0 +1,87 @@
+{{/* The table of options.yaml, as one list of CEL. */}}
+{{- define "nccl-init.options" -}}
+{{- $defaults := .Values.inject.defaults -}}
+{{- range $i, $option := .Files.Get "options.yaml" | fromYamlArray }}
+{{- if $i }},{{ "\n" }}{{ end -}}
+{'name': {{ $option.name | toJson }}, 'value': {{ get $defaults $option.name | toString | toJson }}, 'wrap': {{ ternary "'yes'" "''" (hasKey $option "wrap") }}}
+{{- end }}
+{{- end }}
+
+{{/* The version of the API that has mutating policies: v1 since Kubernetes 1.36. */}}
+{{- define "nccl-init.policies" -}}
+{{- if and (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy") (not (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")) -}}
+admissionregistration.k8s.io/v1beta1
+{{- else -}}
+admissionregistration.k8s.io/v1
+{{- end }}
+{{- end }}
+
+{{/* Which pods: those with the label, and no others, whatever fails. */}}
+{{- define "nccl-init.match" -}}
+resourceRules:
+  - apiGroups: [""]
+    apiVersions: [v1]
+    operations: [CREATE]
+    resources: [pods]
+objectSelector:
+  matchExpressions:
+    - {key: nccl-init.io/inject, operator: Exists}
+{{- end }}
+
+{{/* What both policies see of a pod. Containers are known by their index. */}}
+{{- define "nccl-init.facts" -}}
+- name: mode
+  expression: object.metadata.labels['nccl-init.io/inject']
+- name: conf
+  expression: variables.mode == 'conf'
+- name: notes
+  expression: object.metadata.?annotations.orValue({})
+- name: containers
+  expression: object.spec.containers
+- name: inits
+  expression: object.spec.?initContainers.orValue([])
+# The table: name, the chart's default, and whether only a started command has a use for it.
+- name: options
+  expression: |-
+    [
+{{ include "nccl-init.options" . | indent 6 }}
+    ]
+# Containers that ask a device plugin for something: a resource with a group that is not Kubernetes' own.
+- name: devices
+  expression: >-
+    variables.containers.transformList(i, c, c.?resources.?limits.orValue({}).exists(r,
+    r.contains('/') && !r.startsWith('kubernetes.io/') && string(c.resources.limits[r]) != '0'), i)
+- name: claims
+  expression: variables.containers.transformList(i, c, size(c.?resources.?claims.orValue([])) > 0, i)
+- name: named
+  expression: >-
+    'nccl-init.io/container' in variables.notes
+    ? string(variables.notes['nccl-init.io/container']).split(',').map(n, n.trim()) : []
+# The containers that get the settings: those that are named, else those with devices, else the first.
+- name: targets
+  expression: >-
+    size(variables.named) > 0 ? variables.containers.transformList(i, c, c.name in variables.named, i)
+    : size(variables.devices) + size(variables.claims) > 0
+    ? variables.containers.transformList(i, c, i in variables.devices || i in variables.claims, i)
+    : [0]
+# An init container for each of them that writes a file for it; one installs the program for all.
+- name: sources
+  expression: "variables.conf ? variables.targets : variables.targets.filter(t, t == variables.targets[0])"
+- name: volume
+  expression: "'nccl-init-' + variables.mode"
+- name: path
+  expression: "variables.conf ? '/etc/nccl.conf' : '/nccl-init'"
+# What is there already, from an earlier call or from who copied the pod, is known by its name and its mount.
+- name: others
+  expression: >-
+    variables.inits.filter(c, !(c.name.matches('^nccl-init-(conf|wrap)(-[0-9]+)?$')
+    && c.?volumeMounts.orValue([]).exists(m, m.mountPath == '/run/nccl-init' && m.name.startsWith('nccl-init-'))))
+- name: takenNames
+  expression: >-
+    (variables.others + variables.containers).filter(c, c.name.matches('^nccl-init-(conf|wrap)(-[0-9]+)?$')).map(c, c.name)
+    + object.spec.?volumes.orValue([]).filter(v, v.name == variables.volume && !has(v.emptyDir)).map(v, v.name)
+- name: takenPaths
+  expression: >-
+    variables.containers.transformList(i, c, i in variables.targets && c.?volumeMounts.orValue([]).exists(m,
+    m.mountPath == variables.path && m.name != variables.volume), c.name)
+{{- end }}
