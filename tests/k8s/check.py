@@ -157,6 +157,12 @@ def another_namespace(record):
     find(record, "Namespace", "ml")["metadata"]["labels"]["no-nccl-init"] = ""
 
 
+@case(error("The injection leaves ml out."))
+def namespaces_with_a_label(record):
+    find(record, "MutatingAdmissionPolicyBinding")["spec"]["matchResources"]["namespaceSelector"] = {
+        "matchExpressions": [{"key": "team", "operator": "Exists"}]}
+
+
 @case("0 ml: 0 errors, 1 warning*nccl-init is installed 2 times: a.nccl-init.io, nccl-init.nccl-init.io.*uninstall all but one.*")
 def installed_twice(record):
     twin = copy.deepcopy(find(record, "MutatingAdmissionPolicy"))
@@ -230,6 +236,12 @@ def several_on_a_node(record):  # without an anti-affinity: 4 nodes of 4 GPUs
     container(record)["resources"]["limits"]["nvidia.com/gpu"] = "2"
     for node in nodes(record):
         node["status"]["allocatable"]["nvidia.com/gpu"] = "4"
+
+
+@case(error("The StatefulSet trainer wants 5 pods with 2 nvidia.com/gpu, 1*and there is room for 4."))
+def alone_on_a_node(record):
+    find(record, "StatefulSet")["spec"]["replicas"] = 5
+    container(record)["resources"]["limits"]["nvidia.com/gpu"] = "2"
 
 
 @case("0 ml: 0 errors*")
