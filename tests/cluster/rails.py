@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """Values of the chart k8s/charts/rails to try, as JSON files, which Helm reads as YAML.
 
-usage: rails.py pairs FOLDER   two to five values of each key, also none; FOLDER/pair-N.json have each pair of values of two keys
-                               that goes together. Says how many pairs and files, and which pairs do not go together
-       rails.py wrong FOLDER   FOLDER/wrong-N.json, each with one mistake, and FOLDER/wrong-N.key: what the answer begins with
-       rails.py judge FOLDER   what FOLDER/pair-N.yaml, rendered, has not as FOLDER/pair-N.json says: objects of each kind, and in
-                               them PFs, resources, addresses, routes, VLAN, MTU; says how many objects it looked at
+usage: rails.py pairs FOLDER   two to five values of each key, also none; FOLDER/pair-N.json have each pair of values of
+                               two keys that goes together. Says how many pairs and files, and which do not go together
+       rails.py wrong FOLDER   FOLDER/wrong-N.json, each with one mistake, and FOLDER/wrong-N.key: what the answer
+                               begins with
+       rails.py judge FOLDER   what FOLDER/pair-N.yaml, rendered, has not as FOLDER/pair-N.json says: objects of each
+                               kind, their PFs, resources, addresses, routes, VLAN, MTU; says how many objects it saw
        rails.py keys           what is in the schema without a description, or in values.yaml and the schema not alike
 """
 
@@ -21,7 +22,7 @@ import yaml
 CHART = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../k8s/charts/rails")
 NONE = None  # the key is not there
 
-# ---- keys, values ------------------------------------------------------------------------------------------------------
+# ---- keys, values ----------------------------------------------------------------------------------------------------
 
 KEYS = {
     "fabric": [NONE, "sriov-operator", "device-plugin", "shared-device-plugin", "dra"],
@@ -111,7 +112,8 @@ RULES = [
     ("rails[0].resource: shared-device-plugin", lambda c: c["rails.resource"] and fabric(c) == SHARED),
     ("rails[0].resource: policies: existing",
      lambda c: c["policies"] == "existing" and not c["rails.resource"] and fabric(c) in (OPERATOR, PLUGIN)),
-    ("rails[0].resource: the SR-IOV operator's", lambda c: c["rails.resource"] == "with prefix" and fabric(c) == OPERATOR
+    ("rails[0].resource: the SR-IOV operator's", lambda c: c["rails.resource"] == "with prefix"
+     and fabric(c) == OPERATOR
      and c["policies"] != "existing" and c["resourcePrefix"] == "nvidia.com"),
     ("rails[0].vfs: ", lambda c: c["rails.vfs"] and (fabric(c) != OPERATOR or c["policies"] == "existing")),
     ("rails[0].mtu: ", lambda c: c["rails.mtu"] and fabric(c) in (PLUGIN, DRA)),
@@ -155,7 +157,7 @@ def broken(combination):
             pass
 
 
-# ---- values files -------------------------------------------------------------------------------------------------------
+# ---- values files ----------------------------------------------------------------------------------------------------
 
 
 def rail(c, n):
@@ -164,7 +166,8 @@ def rail(c, n):
     if c["pools"] and len(c["pools"]) > 1 and c["rails.pf"].startswith("map"):
         one["pf"]["b"] = f"r{n}"
     v4, v6 = f"10.{n}.0.", f"fd00:{n}::"
-    texts = {"name": f"rail-{n}", "range": f"{v4}2-{v4}3", "range6": f"{v6}2-{v6}3", "gateway": f"{v4}1", "gateway6": f"{v6}1",
+    texts = {"name": f"rail-{n}", "range": f"{v4}2-{v4}3", "range6": f"{v6}2-{v6}3", "gateway": f"{v4}1",
+             "gateway6": f"{v6}1",
              "resource": {"bare": f"rail_{n}", "with prefix": f"openshift.io/rail_{n}"}.get(c["rails.resource"]),
              "network": {"bare": f"rail-{n}", "with namespace": f"elsewhere/rail-{n}"}.get(c["rails.network"])}
     for key, text in texts.items():
@@ -216,7 +219,8 @@ def complete(fixed, wanted, dice):
         for n, value in enumerate(KEYS[key]):
             c[key] = value
             if not any(broken(c)):
-                new = sum((((key, n), other) if order[key] < order[other[0]] else (other, (key, n))) in wanted for other in have)
+                new = sum((((key, n), other) if order[key] < order[other[0]] else (other, (key, n))) in wanted
+                          for other in have)
                 found.append((new, dice.random(), n))
         if not found:
             return None
@@ -249,7 +253,7 @@ def pairs(folder):
         print(f"apart: {one}: {json.dumps(KEYS[one][i])}, {two}: {json.dumps(KEYS[two][j])}")
 
 
-# ---- mistakes -----------------------------------------------------------------------------------------------------------
+# ---- mistakes --------------------------------------------------------------------------------------------------------
 
 RAIL = {"pf": "p0", "subnet": "10.0.0.0/24"}
 GOOD = {"rails": [RAIL, {"pf": "p1", "subnet": "10.0.1.0/24"}]}
@@ -306,14 +310,16 @@ WRONG = [
     ("- at '/rails/0/resource': ", first(resource="a b")),
     ("- at '/rails/0/network': ", first(network="A")),
     ("- at '/rails/0/vlan': ", first(vlan="105")),
-    ("dra.claimTemplate: rails-p1 is that of rails[1] alone", {**GOOD, "fabric": "dra", "dra": {"claimTemplate": "rails-p1"}}),
+    ("dra.claimTemplate: rails-p1 is that of rails[1] alone",
+     {**GOOD, "fabric": "dra", "dra": {"claimTemplate": "rails-p1"}}),
     ("rails[0].pf: mlx5_0 is an RDMA device", first(pf="mlx5_0")),
     ("rails[1].pf: p1 is rails[0].pf, too", first(pf="p1#0-1", name="other")),
     ("rails[1].pf: p1 is rails[0].pf, too, perhaps in another pool", {
         "fabric": "dra", "pools": {"a": {"nodeSelector": {"x": "a"}}, "b": {"nodeSelector": {"x": "b"}}},
         "rails": [{"name": "one", "pf": {"a": "p0", "b": "p1"}, "subnet": "10.0.0.0/24"},
                   {"name": "two", "pf": {"a": "p1", "b": "p2"}, "subnet": "10.0.1.0/24"}]}),
-    ("rails[0].pf: c is none of the pools: a", {**first(pf={"c": "p0"}, name="x"), "pools": {"a": {"nodeSelector": {"x": "y"}}}}),
+    ("rails[0].pf: c is none of the pools: a",
+     {**first(pf={"c": "p0"}, name="x"), "pools": {"a": {"nodeSelector": {"x": "y"}}}}),
     ("rails[1].name: rails[0] is called p1, too", first(name="p1")),
     ("rails[0].name: that of the PF", first(pf="_")),
     ("rails[1].resource: openshift.io/p1rdma is that of rails[0], too", first(resource="p1rdma")),
@@ -382,7 +388,7 @@ def wrong(folder):
     print(len(found))
 
 
-# ---- what was rendered --------------------------------------------------------------------------------------------------
+# ---- what was rendered -----------------------------------------------------------------------------------------------
 
 PLUGINS = {"shared-device-plugin": "macvlan"}
 
@@ -403,7 +409,8 @@ def expected(some):
         "SriovResourcePolicy": len({p for _, p in in_pools}) * (write and made == DRA),
         "ConfigMap": int(write and made in (PLUGIN, SHARED)),
         "DeviceClass": len(some["rails"]) * (made == DRA),
-        "ResourceClaimTemplate": spaces * (made == DRA) * (len(some["rails"]) + bool(some.get("dra", {}).get("claimTemplate"))),
+        "ResourceClaimTemplate": spaces * (made == DRA) * (len(some["rails"])
+                                                           + bool(some.get("dra", {}).get("claimTemplate"))),
         "SecurityContextConstraints": int(bool(scc.get("create"))),
         "ClusterRole": int(bool(scc.get("create") or accounts)),
         "RoleBinding": len(accounts),
@@ -440,8 +447,10 @@ def judge_network(some, rail_, obj):
         "vlan": (rail_.get("vlan", some.get("vlan", 0)), vlan),
         "addresses of the pod's own": (kind == "static", able in ({"ips": True}, '{"ips": true}')),
         # a gateway in a range is left out of it
-        "excluded": ([rail_[k] for k in ("gateway", "gateway6") if k in rail_ and k.replace("gateway", "range") not in rail_
-                      and k.replace("gateway", "subnet") in rail_], [e.split("/")[0] for r in ranges for e in r.get("exclude", [])]),
+        "excluded": ([rail_[k] for k in ("gateway", "gateway6") if k in rail_
+                      and k.replace("gateway", "range") not in rail_
+                      and k.replace("gateway", "subnet") in rail_],
+                      [e.split("/")[0] for r in ranges for e in r.get("exclude", [])]),
     }
     for what, (wanted, got) in shown.items():
         if wanted != got:
@@ -468,8 +477,10 @@ def judge_one(some, objs):
                 selectors = [pool["nodeSelector"] for pool in (some.get("pools") or {}).values()] or [
                     some.get("nodeSelector") or {"feature.node.kubernetes.io/network-sriov.capable": "true"}]
                 pfs = rail_["pf"].values() if isinstance(rail_["pf"], dict) else [rail_["pf"]]
-                wanted = (rail_.get("vfs", some.get("vfs", 4)), rail_.get("mtu", some.get("mtu", 0)), True, False, True, True)
-                got = (spec["numVfs"], spec.get("mtu", 0), spec["isRdma"], "linkType" in spec, spec["nodeSelector"] in selectors,
+                wanted = (rail_.get("vfs", some.get("vfs", 4)), rail_.get("mtu", some.get("mtu", 0)), True, False, True,
+                          True)
+                got = (spec["numVfs"], spec.get("mtu", 0), spec["isRdma"], "linkType" in spec,
+                       spec["nodeSelector"] in selectors,
                        spec["nicSelector"]["pfNames"] in [[pf] if isinstance(pf, str) else pf for pf in pfs])
                 if wanted != got:
                     yield f"{obj['metadata']['name']}: VFs, MTU, RDMA, link type, nodes, PFs: {got} instead of {wanted}"
@@ -506,7 +517,7 @@ def judge(folder):
     print(f"{looked} objects")
 
 
-# ---- schema -------------------------------------------------------------------------------------------------------------
+# ---- schema ----------------------------------------------------------------------------------------------------------
 
 
 def described(schema, path=""):

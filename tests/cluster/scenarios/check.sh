@@ -163,7 +163,7 @@ works "a label that excludes the namespace" kubectl label namespace ml no-nccl-i
 finds "... is seen" "The injection leaves ml out.*"
 kubectl label namespace ml no-nccl-init- >"$tmp/said"
 works "a level" kubectl label namespace ml pod-security.kubernetes.io/enforce=baseline
-finds "PodSecurity" "ml enforces the pod security level baseline, which knows no IPC_LOCK and no SYS_RESOURCE; the StatefulSet trainer asks for it.*"
+finds "PodSecurity" "ml enforces the pod security level baseline, which does not allow IPC_LOCK, SYS_RESOURCE; the StatefulSet trainer asks for it.*"
 kubectl label namespace ml pod-security.kubernetes.io/enforce- >"$tmp/said"
 
 works "a node less" kubectl cordon node-3
