@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "nccl_init/base.h"
-#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
@@ -16,6 +15,8 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
+#include "preflight/path_findings.h"
+#include "preflight/paths.h"
 #include "preflight/same_gid.h"
 #include "preflight/tally.h"
 #include "rail/step.h"
@@ -152,29 +153,6 @@ static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
     }
 }
 
-/* Puts the step that failed, and how: "bulk writes: IBV_WC_RETRY_EXC_ERR; ...". */
-static void put_failure(struct ni_text *t, const struct ni_pair_result *x)
-{
-    const char *name = ni_errno_name(x->err);
-
-    ni_putf(t, "%s: ", ni_pair_step_text(x->step));
-    if (x->silent)
-        ni_put(t, "no answer in time");
-    else if (x->wc)
-        ni_putf(t, "%s (status %d)",
-                x->wc == NI_WC_RETRY_EXC ? "IBV_WC_RETRY_EXC_ERR" : "completion error", x->wc);
-    else if (x->step == NI_PAIR_IDENTITY)
-        ni_put(t, "another port answered: is an address there twice?");
-    else if (x->step == NI_PAIR_COMPARE)
-        ni_put(t, "other bytes came back than were sent");
-    else
-        ni_put(t, name ? name : "failed");
-    if (x->step == NI_PAIR_FIND)
-        ni_put(t, ": libibverbs does not list the HCA; does its uverbs node exist, and open?");
-    if (x->step > NI_PAIR_IDENTITY && x->wc == NI_WC_RETRY_EXC)
-        ni_put(t, "; small ones passed: large packets are dropped (MTU of a switch?)");
-}
-
 /* Puts how slow the rail is. A pod that is slow on several rails answers for the slowest, the first
    of equal ones. */
 static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail)
@@ -217,7 +195,7 @@ static void put_pair_path(struct ni_text *t, const struct ni_job *job, unsigned 
     ni_put_pod(t, job, pair->to == rank ? pair->from : pair->to);
     ni_put(t, two ? "; " : ", both reach others; ");
     ni_put(t, verdict == NI_RAIL_GOOD ? "passed with new queue pairs; " : "");
-    put_failure(t, x);
+    ni_put_failure(t, x);
 }
 
 /* Puts why the rail has that verdict; nothing if it has another one. two: only two pods have the
@@ -232,7 +210,7 @@ static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank
         return;
     if (verdict == NI_RAIL_FAILED) {
         ni_put(t, ni_is_own(y->failure) ? "cannot be used in its pod; " : "reaches nobody; ");
-        put_failure(t, y->failure);
+        ni_put_failure(t, y->failure);
     } else if (verdict == NI_RAIL_SLOW) {
         put_slow(t, job, rank, rail);
     } else if (verdict == NI_RAIL_UNTRIED && (untried[0] || job->rounds > 0)) {
@@ -611,10 +589,12 @@ void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
     const struct ni_pair_result *first = job->result;
 
     ni_tally(job);
+    ni_mark_path_ends(job);
     const int64_t percent = job->median * 100 / NI_JOB_PARTS;
     tell_missing(job, NI_POD_WENT_AWAY, f);
     for (size_t i = 0; i < NI_COUNT(faults); i++)
         report_difference(job, &faults[i], f);
+    ni_report_paths(job, f);
     /* no rail differs from the others, but all are far from what they could do */
     if (job->n_result > 0 && !job->pod[first->pair.from].rail[first->pair.rail].software &&
         percent < LOW)

@@ -23,6 +23,8 @@
 #include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "preflight/participant.h"
+#include "preflight/paths.h"
+#include "preflight/rounds.h"
 #include "preflight/tally.h"
 #include "preflight/wire.h"
 #include "rail/rail.h"
@@ -53,7 +55,10 @@ struct slot {
     /* the result of its pair; NULL: it has no pair, or the pair is over */
     struct ni_pair_result *pair;
     struct ni_rail_end end;
-    struct ni_pair_result how; /* the last answer of its pod */
+    /* the last answer of its pod: as in the result of a pair */
+    enum ni_pair_step step;
+    bool silent;
+    int err, wc;
 };
 
 static struct coordinator {
@@ -254,6 +259,19 @@ static struct slot *rail_slot(const struct coordinator *h, unsigned rank, unsign
     return &h->slot[(rank * h->job.n_rail + rail) * NI_ROLES + role];
 }
 
+/* Takes what a pod measured of a pair. */
+static void take_measured(struct ni_pair_result *to, const struct ni_pair_result *from)
+{
+    to->latency_ns = from->latency_ns;
+    to->slowest_ns = from->slowest_ns;
+    to->write_mbps = from->write_mbps;
+    to->read_mbps = from->read_mbps;
+    to->n_queue = from->n_queue;
+    memcpy(to->queue, from->queue, sizeof(to->queue));
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        to->queue[q].verdict = NI_PATH_GOOD;
+}
+
 static void take_done(struct coordinator *h, unsigned rank, const struct ni_message *m)
 {
     h->owes[rank] = false;
@@ -263,9 +281,16 @@ static void take_done(struct coordinator *h, unsigned rank, const struct ni_mess
 
         if (it->rail >= h->job.n_rail)
             continue;
-        rail_slot(h, rank, it->rail, it->role)->how = it->result;
+        struct slot *s = rail_slot(h, rank, it->rail, it->role);
+
+        s->step = it->result.step;
+        s->silent = it->result.silent;
+        s->err = it->result.err;
+        s->wc = it->result.wc;
         if (h->out.work == NI_WORK_QUEUES)
-            rail_slot(h, rank, it->rail, it->role)->end = it->end;
+            s->end = it->end;
+        if (h->out.work == NI_WORK_MOVE && it->role == NI_ROLE_INITIATOR && s->pair)
+            take_measured(s->pair, &it->result);
     }
 }
 
@@ -357,6 +382,7 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
     struct ni_message *m = &h->out;
 
     m->work = work;
+    m->small = h->job.kind == NI_ROUND_AGAIN ? NI_MAX_SMALL : 0;
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
         m->n_item = 0;
         for (unsigned i = 0; i < h->job.n_rail * NI_ROLES; i++) {
@@ -366,9 +392,11 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
 
             if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TARGET))
                 continue;
-            s->how.silent = true; /* it counts as silent until it answers */
+            s->silent = true; /* it counts as silent until it answers */
             *it = (struct ni_item){.rail = rail, .role = role};
             it->partner = role == NI_ROLE_INITIATOR ? s->pair->pair.to : s->pair->pair.from;
+            it->queues = s->pair->queues;
+            it->batch = ni_batch(&h->job, s->pair);
             it->end = rail_slot(h, it->partner, rail, NI_ROLE_TARGET - role)->end;
             m->n_item++;
         }
@@ -378,24 +406,30 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
     }
 }
 
+/* Returns true if the failure certainly belongs to that end. */
+static bool is_slot_own(const struct slot *s)
+{
+    return ni_is_own(&(struct ni_pair_result){.step = s->step, .err = s->err});
+}
+
 /* Settles the result of a pair from the answers of its ends. The pair is over if one end did not
    come so `far`. If both did not, the end counts that is at fault itself, or else `from`: so each
    pod whose device fails is named, because it is `from` in another pair. */
 static void settle(struct coordinator *h, struct ni_pair_result *r, enum ni_pair_step far)
 {
-    const struct ni_pair_result was = *r;
-    struct slot *from = rail_slot(h, was.pair.from, was.pair.rail, NI_ROLE_INITIATOR);
-    struct slot *to = rail_slot(h, was.pair.to, was.pair.rail, NI_ROLE_TARGET);
-    const bool bad = from->how.silent || from->how.step < far;
-    const bool bad_to = to->how.silent || to->how.step < far;
-    const bool at_to = bad_to && (!bad || (ni_is_own(&to->how) && !ni_is_own(&from->how)));
+    struct slot *from = rail_slot(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR);
+    struct slot *to = rail_slot(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET);
+    const bool bad = from->silent || from->step < far;
+    const bool bad_to = to->silent || to->step < far;
 
     if (!from->pair)
         return;
-    *r = at_to ? to->how : from->how;
-    r->pair = was.pair;
-    r->round = was.round;
-    r->at_to = at_to;
+    r->at_to = bad_to && (!bad || (is_slot_own(to) && !is_slot_own(from)));
+    const struct slot *end = r->at_to ? to : from;
+    r->step = end->step;
+    r->silent = end->silent;
+    r->err = end->err;
+    r->wc = end->wc;
     if (bad || bad_to)
         from->pair = to->pair = NULL;
 }
@@ -417,7 +451,8 @@ static void run_rounds(struct coordinator *h)
         n = job->n_result;
         if (!r || !ni_next_round(job))
             break;
-        memset(h->slot, 0, (size_t)most * NI_ROLES * sizeof(*h->slot));
+        for (unsigned i = 0; i < most * NI_ROLES; i++)
+            h->slot[i].pair = NULL; /* the ends stay, for pairs that are tried again */
         for (r += n; r < job->result + job->n_result; r++) {
             rail_slot(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR)->pair = r;
             rail_slot(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET)->pair = r;
@@ -425,10 +460,12 @@ static void run_rounds(struct coordinator *h)
         (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds, job->n_result - n);
         h->m->progress(h->m->arg, line, true);
         for (enum ni_rail_work work = NI_WORK_QUEUES; work <= NI_WORK_MOVE; work++) {
+            if (work == (ni_is_quiet(job) ? NI_WORK_QUEUES : NI_WORK_AGAIN))
+                continue;
             tell_work(h, work);
             wait_for_pods(h, h->step_ms);
             for (r = job->result + n; r < job->result + job->n_result; r++)
-                settle(h, r, work == NI_WORK_QUEUES ? NI_PAIR_CONNECT : NI_PAIR_SMALL);
+                settle(h, r, work < NI_WORK_CONNECT ? NI_PAIR_CONNECT : NI_PAIR_SMALL);
         }
     }
 }

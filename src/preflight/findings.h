@@ -21,8 +21,14 @@
     X(JOB_MTU_DIFFERS, "job.mtu.differs", NI_WARNING,                                             \
       "Cluster admin: set one MTU on all interfaces of the rail, and at least that on the "       \
       "switch.")                                                                                  \
+    X(JOB_PATH_BROKEN, "job.path.broken", NI_ERROR,                                               \
+      "Cluster admin: check the error counters of the uplinks of the leaf that the message "      \
+      "names, or of the leaves of both nodes; take the bad link out.")                            \
     X(JOB_PATH_FAILED, "job.path.failed", NI_ERROR,                                               \
       "Cluster admin: the ports work; check the switches, routes and filters between them.")      \
+    X(JOB_PATH_SLOW, "job.path.slow", NI_ERROR,                                                   \
+      "Cluster admin: check the rate, lanes and error counters of the uplinks of the leaf that "  \
+      "the message names, or of the leaves of both nodes; mend the slow link or take it out.")    \
     X(JOB_PATH_UNSTEADY, "job.path.unsteady", NI_WARNING,                                         \
       "Cluster admin: check the error counters of the uplinks; packets of some connections are "  \
       "lost, as when one of several links between switches is broken.")                           \

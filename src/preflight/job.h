@@ -28,6 +28,7 @@ struct ni_pod_setting {
 struct ni_pod {
     bool here;                                 /* the pod came, and its facts are here */
     char host[NI_POD_NAME], node[NI_POD_NAME]; /* node: NODE_NAME, else "" */
+    char leaf[NI_POD_NAME]; /* the switch above the node, where something tells it; else "" */
     enum ni_transport transport;
     unsigned n_setting, n_rail;
     struct ni_pod_setting *setting; /* n_setting of them; the owner of the pod keeps them */
@@ -68,6 +69,15 @@ struct ni_rail_tally {
     const struct ni_pair_result *failure; /* the failure that says most, or NULL */
 };
 
+/* What the pairs of a round are. */
+enum ni_round_kind {
+    NI_ROUND_ALL,   /* of all pods */
+    NI_ROUND_AGAIN, /* some pairs with the same queue pairs: what failed or was late */
+    NI_ROUND_ALONE, /* one pair of each rail, so too: what was slow */
+    NI_ROUND_PORTS, /* ports that failed or were slow, with others and new queue pairs */
+    NI_ROUND_NAMES  /* pods of two leaves with those of others, to tell which leaf it is */
+};
+
 struct ni_job {
     unsigned ranks;
     const char *source; /* the source: id of the launcher's row, "pet", "lws", "peers" */
@@ -77,8 +87,13 @@ struct ni_job {
     unsigned n_result;
     struct ni_pair_result *result; /* in the order of the rounds */
     unsigned rounds;               /* the number of rounds that were run */
+    enum ni_round_kind kind;       /* the kind of the last of them */
+    unsigned all, ports, names;    /* how many of these kinds there were */
+    unsigned suspects;             /* slow ports in the last round of that kind */
+    unsigned since;                /* the first result of the last round whose paths are judged */
+    uint8_t alone[NI_MAX_RAILS];   /* rounds of that kind from there on */
     struct ni_rail_tally *tally;   /* by rank and rail: ni_tally_of */
-    int64_t median;                /* the median of all writes and reads, in parts of the rates */
+    int64_t median; /* the median of the full rounds' writes and reads, in parts of the rates */
 };
 
 /* How the preflight of a job ended. */

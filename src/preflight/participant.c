@@ -140,6 +140,8 @@ static void work(struct participant *l)
         task->session = m->session;
         task->bytes = m->bytes;
         task->move_ms = move_ms(l, m->move_ms);
+        task->n_queue = NI_MAX_QUEUES;
+        task->small = m->small;
     }
     for (unsigned i = 0; i < n_item; i++) {
         const struct ni_item *it = &m->item[i];
@@ -147,6 +149,9 @@ static void work(struct participant *l)
 
         task->has[it->role] = true;
         task->partner[it->role] = it->partner;
+        task->queues[it->role] = it->queues;
+        if (it->role == NI_ROLE_INITIATOR)
+            task->batch = it->batch;
         task->peer[it->role] = it->end;
     }
     let_work(l, m->work, NI_RAIL_MS + 3 * (int64_t)move_ms(l, m->move_ms));

@@ -290,6 +290,26 @@ static void add_cpu(struct ni_pod *pod)
 #endif
 }
 
+/* Finds the switch above the node, which bad paths may have in common: what the user says, else the
+   last switch of Slurm's address, whose parts are switches from the top down, and the node (Slurm
+   25.05 srun.1 SLURM_TOPOLOGY_ADDR). */
+static void add_leaf(struct ni_pod *pod, const struct ni_env *env)
+{
+    const char *told = ni_env_get(env, "NODE_LEAF"),
+               *slurm = ni_env_get(env, "SLURM_TOPOLOGY_ADDR");
+    const char *node = slurm ? strrchr(slurm, '.') : NULL;
+    const char *leaf = node;
+
+    if (told && told[0]) {
+        (void)ni_copyn(pod->leaf, sizeof(pod->leaf), told, strnlen(told, sizeof(pod->leaf) - 1));
+        return;
+    }
+    while (leaf && leaf > slurm && leaf[-1] != '.')
+        leaf--;
+    if (node && node - leaf < (ptrdiff_t)sizeof(pod->leaf))
+        (void)ni_copyn(pod->leaf, sizeof(pod->leaf), leaf, (size_t)(node - leaf));
+}
+
 /* Meets the other pods, in the child. CAP_IPC_LOCK counts as it will in the command: without it the
    rails' memory may be too much. */
 static void meet_pods(struct ni_context *ctx, const struct ni_party *party, struct ni_verdict *ret)
@@ -329,6 +349,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
     ni_describe_pod(&ctx->work, &pod, rail, setting);
     (void)gethostname(pod.host, sizeof(pod.host) - 1);
     (void)ni_copy(pod.node, sizeof(pod.node), node ? node : "");
+    add_leaf(&pod, &ctx->own);
     add_cpu(&pod);
     /* the findings of this pod were printed before */
     memset(&ctx->findings, 0, sizeof(ctx->findings));

@@ -59,12 +59,26 @@ struct member {
      NI_COUNT(IT(type, name)), (members), NI_COUNT(members), offsetof(struct type, count)}
 /* clang-format on */
 
+static const struct member queue_end_members[] = {
+    WHOLE(ni_queue_end, qpn, 0, UINT32_MAX),
+    WHOLE(ni_queue_end, psn, 0, UINT32_MAX),
+};
+static const struct member queue_members[] = {
+    WHOLE(ni_queue_result, step, 0, NI_PAIR_DONE),
+    WHOLE(ni_queue_result, err, 0, 4095),
+    WHOLE(ni_queue_result, wc, 0, UINT16_MAX),
+    WHOLE(ni_queue_result, slowest_ns, 0, INT64_MAX),
+    WHOLE(ni_queue_result, late, 0, NI_MAX_SMALL),
+    WHOLE(ni_queue_result, write_mbps, 0, INT32_MAX),
+    WHOLE(ni_queue_result, read_mbps, 0, INT32_MAX),
+};
 static const struct member item_members[] = {
     WHOLE(ni_item, rail, 0, NI_MAX_RAILS - 1),
     WHOLE(ni_item, role, 0, NI_ROLES - 1),
     WHOLE(ni_item, partner, 0, NI_MAX_RANKS - 1),
-    WHOLE(ni_item, end.qpn, 0, UINT32_MAX),
-    WHOLE(ni_item, end.psn, 0, UINT32_MAX),
+    WHOLE(ni_item, queues, 0, UINT8_MAX),
+    WHOLE(ni_item, batch, 0, NI_MAX_QUEUES),
+    LIST(ni_item, end.queue, end.n_queue, queue_end_members),
     WHOLE(ni_item, end.rkey, 0, UINT32_MAX),
     WHOLE(ni_item, end.address, 0, INT64_MAX),
     GID(ni_item, end.gid),
@@ -80,6 +94,7 @@ static const struct member item_members[] = {
     WHOLE(ni_item, result.slowest_ns, 0, INT64_MAX),
     WHOLE(ni_item, result.write_mbps, 0, INT32_MAX),
     WHOLE(ni_item, result.read_mbps, 0, INT32_MAX),
+    LIST(ni_item, result.queue, result.n_queue, queue_members),
 };
 static const struct member subnet_members[] = {
     GID(ni_subnet, ip),
@@ -122,6 +137,7 @@ static const struct {
     {IN(HELLO), TEXT(ni_message, party.key)},
     {IN(HELLO) | IN(FACTS), TEXT(ni_message, pod.host)},
     {IN(FACTS), TEXT(ni_message, pod.node)},
+    {IN(FACTS), TEXT(ni_message, pod.leaf)},
     {IN(FACTS), WHOLE(ni_message, pod.transport, 0, NI_NET_OTHER)},
     {IN(FACTS), LIST(ni_message, setting, pod.n_setting, setting_members)},
     {IN(FACTS), LIST(ni_message, rail, pod.n_rail, rail_members)},
@@ -131,6 +147,7 @@ static const struct {
     {IN(DO), WHOLE(ni_message, session, 0, INT64_MAX)},
     {IN(DO), WHOLE(ni_message, bytes, 0, INT64_MAX)},
     {IN(DO), WHOLE(ni_message, move_ms, 0, INT32_MAX / 4)},
+    {IN(DO), WHOLE(ni_message, small, 0, NI_MAX_SMALL)},
     {IN(DO) | IN(DONE), LIST(ni_message, item, n_item, item_members)},
     {IN(NO) | IN(VERDICT), TEXT(ni_message, verdict.line)},
     {IN(VERDICT), WHOLE(ni_message, verdict.outcome, 0, NI_JOB_OUTCOMES - 1)},

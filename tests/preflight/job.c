@@ -234,6 +234,8 @@ static void change_rail(char *word[])
         must(ni_parse_gid(ni_span_of(word[4]), rail->gid) == 0);
     else if (strcmp(word[3], "firmware") == 0)
         snprintf(rail->firmware, sizeof(rail->firmware), "%s", word[4]);
+    else if (strcmp(word[3], "software") == 0)
+        rail->software = true;
     else if (strcmp(word[3], "untried") == 0)
         snprintf(rail->untried, sizeof(rail->untried), "%s", word[4]);
     else
@@ -243,9 +245,10 @@ static void change_rail(char *word[])
 /* fault KIND HOST RAIL [HOST [PERCENT]] */
 static void add_fault(char *word[], unsigned n)
 {
-    static const char *const kinds[FAULT_KINDS] = {"port",     "path", "switch",  "slow-in",
-                                                   "slow-out", "dies", "own",     "silent",
-                                                   "flaky",    "down", "slow-all"};
+    static const char *const kinds[FAULT_KINDS] = {
+        "port",        "path",         "switch",     "slow-in",  "slow-out", "dies",
+        "own",         "silent",       "flaky",      "down",     "slow-all", "queue-slow",
+        "queue-lossy", "queue-broken", "queue-once", "pair-slow"};
     struct fault *k = &w.fault[w.n_fault++];
     must(n > 3 && w.n_fault <= NI_COUNT(w.fault));
     while (k->kind < FAULT_KINDS && strcmp(kinds[k->kind], word[1]) != 0)
@@ -271,6 +274,8 @@ static void play(void)
             change_rail(word);
         else if (strcmp(word[0], "cpu") == 0 && words(lines[i], buf, word, 3) == 3)
             ni_add_setting(&w.pod[rank_of(word[1])], "CPU", word[2]);
+        else if (strcmp(word[0], "leaf") == 0 && n == 3)
+            snprintf(w.pod[rank_of(word[1])].leaf, NI_POD_NAME, "%s", word[2]);
         else if (strcmp(word[0], "absent") == 0 && n == 2)
             w.missing[rank_of(word[1])] = NI_POD_NEVER_CAME;
         else if (strcmp(word[0], "require") == 0)

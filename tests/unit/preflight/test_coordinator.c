@@ -68,8 +68,8 @@ static const struct ni_policy policy;
 
 static struct ni_rail_end end_of(unsigned rank, unsigned rail, unsigned role)
 {
-    return (struct ni_rail_end){.qpn = 1 + rank * 100 + rail * 10 + role,
-                                .psn = UINT32_MAX,
+    return (struct ni_rail_end){.n_queue = 1,
+                                .queue = {{1 + rank * 100 + rail * 10 + role, UINT32_MAX}},
                                 .rkey = 7,
                                 .address = INT64_MAX,
                                 .gid = {0xfe, 0x80, [15] = (uint8_t)rank},
@@ -81,15 +81,16 @@ static struct ni_rail_end end_of(unsigned rank, unsigned rail, unsigned role)
 
 static bool is_end(const struct ni_rail_end *a, struct ni_rail_end b)
 {
-    return a->qpn == b.qpn && a->psn == b.psn && a->rkey == b.rkey && a->address == b.address &&
+    return a->n_queue == b.n_queue && a->queue[0].qpn == b.queue[0].qpn &&
+           a->queue[0].psn == b.queue[0].psn && a->rkey == b.rkey && a->address == b.address &&
            memcmp(a->gid, b.gid, sizeof(b.gid)) == 0 && a->lid == b.lid &&
            a->path_mtu == b.path_mtu && a->most_reads == b.most_reads && a->global == b.global;
 }
 
 static void rail(struct ni_rail_task *task, enum ni_rail_work work, void **state)
 {
-    static const enum ni_pair_step next[] = {NI_PAIR_QUEUES, NI_PAIR_CONNECT, NI_PAIR_SMALL,
-                                             NI_PAIR_DONE};
+    static const enum ni_pair_step next[] = {NI_PAIR_QUEUES, NI_PAIR_CONNECT, NI_PAIR_CONNECT,
+                                             NI_PAIR_SMALL, NI_PAIR_DONE};
     const unsigned rank = (unsigned)strtoul(task->rail.firmware, NULL, 10);
     const enum fault fault =
         shared->pod[rank].work == work && shared->pod[rank].rail == task->number
