@@ -79,6 +79,8 @@ static void put_subnet(struct ni_text *t, const struct ni_rail *r, const struct 
     /* the question about the link reports that */
     if (most && (r->link != most->link || ni_ip_is_v4(r->gid) != ni_ip_is_v4(most->gid)))
         return;
+    if (r->crossed) /* ni_align_rails reports that */
+        return;
     memcpy(prefix.ip, r->gid, NI_GID_BYTES / 2);
     if (r->link == NI_LINK_IB && !ni_ip_is_zero(r->gid))
         its = &prefix;
@@ -213,6 +215,8 @@ static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank
         ni_put_failure(t, y->failure);
     } else if (verdict == NI_RAIL_SLOW) {
         put_slow(t, job, rank, rail);
+    } else if (verdict == NI_RAIL_UNTRIED && job->pod[rank].rail[rail].crossed) {
+        return; /* ni_align_rails has told it */
     } else if (verdict == NI_RAIL_UNTRIED && (untried[0] || job->rounds > 0)) {
         ni_putf(t, "was not tried: %s", untried[0] ? untried : "it had no partner");
     } else if (verdict != NI_RAIL_UNTRIED && y->failure && y->failure->path) {
@@ -316,8 +320,8 @@ static void ask_all(struct census *c)
 
     for (unsigned p = 0; p < c->job->ranks; p++) {
         const struct ni_pod *pod = &c->job->pod[p];
-        const bool has = !q->setting && c->rail < pod->n_rail;
-        const char *hca = pod->here && has ? pod->rail[c->rail].hca : "";
+        const bool has = !q->setting && ni_has_rail(c->job, p, c->rail);
+        const char *hca = has ? pod->rail[c->rail].hca : "";
         char buf[VALUE];
         struct ni_text t = ni_text_on(buf, sizeof(buf));
 
@@ -325,11 +329,11 @@ static void ask_all(struct census *c)
             put_hostid(&t, q->setting, c->job, p);
         else if (pod->here && q->setting)
             put_job_setting(&t, q->setting, pod);
-        else if (pod->here && has && q->fact == FAULT)
+        else if (has && q->fact == FAULT)
             put_fault(&t, c->job, p, c->rail, q->verdict, c->two);
-        else if (pod->here && has && q->fact == SUBNET)
+        else if (has && q->fact == SUBNET)
             put_subnet(&t, &pod->rail[c->rail], c->most);
-        else if (pod->here && has)
+        else if (has)
             put_rail_fact(&t, q->fact, &pod->rail[c->rail]);
         if (t.len == 0)
             continue;

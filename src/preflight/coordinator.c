@@ -19,6 +19,7 @@
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
+#include "preflight/align.h"
 #include "preflight/compare.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
@@ -244,6 +245,10 @@ static void take_facts(struct coordinator *h, unsigned rank, const struct ni_mes
     }
     pod->setting = (void *)(pod->rail + pod->n_rail);
     memcpy(pod->rail, m->rail, rails);
+    for (unsigned i = 0; i < pod->n_rail; i++) {
+        pod->rail[i].gap = pod->rail[i].crossed = false;
+        pod->rail[i].own = i;
+    }
     memcpy(pod->setting, m->setting, settings);
     h->job.missing[rank] = NI_POD_CAME;
     h->owes[rank] = false;
@@ -251,6 +256,40 @@ static void take_facts(struct coordinator *h, unsigned rank, const struct ni_mes
     for (unsigned i = 0; i < h->f->n; i++) /* the pod was refused while a dead one had its rank */
         if (h->f->at[i].id == NI_F_JOB_RANK_TWICE && strcmp(h->f->at[i].subject, pod->host) == 0)
             h->f->at[i--] = h->f->at[--h->f->n];
+}
+
+/* Gives a pod room for more rails than it has. 0 or -errno. */
+static int make_rail_room(struct ni_pod *pod, unsigned n_rail)
+{
+    const size_t rails = n_rail * sizeof(*pod->rail);
+    const size_t settings = pod->n_setting * sizeof(*pod->setting);
+    struct ni_rail *rail = malloc(rails + settings + 1);
+
+    if (!rail)
+        return -ENOMEM;
+    memcpy(rail, pod->rail, pod->n_rail * sizeof(*rail));
+    memcpy(rail + n_rail, pod->setting, settings);
+    free(pod->rail);
+    pod->rail = rail;
+    pod->setting = (void *)(rail + n_rail);
+    return 0;
+}
+
+/* Numbers the rails of all pods alike. 0 or -errno. */
+static int number_rails(struct coordinator *h)
+{
+    struct ni_job *job = &h->job;
+    int r = 0;
+
+    for (unsigned rank = 0; rank < job->ranks; rank++)
+        if (job->pod[rank].here && job->pod[rank].n_rail > job->n_rail)
+            job->n_rail = job->pod[rank].n_rail;
+    for (unsigned rank = 0; rank < job->ranks && r == 0; rank++)
+        if (job->pod[rank].here && job->pod[rank].n_rail < job->n_rail)
+            r = make_rail_room(&job->pod[rank], job->n_rail);
+    if (r == 0)
+        ni_align_rails(job, h->f);
+    return r;
 }
 
 static struct slot *rail_slot(const struct coordinator *h, unsigned rank, unsigned rail,
@@ -393,7 +432,8 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
             if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TARGET))
                 continue;
             s->silent = true; /* it counts as silent until it answers */
-            *it = (struct ni_item){.rail = rail, .role = role};
+            *it = (struct ni_item){
+                .rail = rail, .role = role, .own = h->job.pod[rank].rail[rail].own};
             it->partner = role == NI_ROLE_INITIATOR ? s->pair->pair.to : s->pair->pair.from;
             it->queues = s->pair->queues;
             it->batch = ni_batch(&h->job, s->pair);
@@ -574,15 +614,13 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     (void)ni_format(ret->line, sizeof(ret->line), "waiting for %u pods", job->ranks);
     m->progress(m->arg, ret->line, true);
     wait_for_pods(h, m->within_ms);
-    for (unsigned rank = 0; rank < job->ranks; rank++) {
-        if (job->pod[rank].here && job->pod[rank].n_rail > job->n_rail)
-            job->n_rail = job->pod[rank].n_rail;
-    }
     h->phase = ROUNDS; /* a pod that goes away from now on is missing */
     tell_alive(h, ni_now_ms());
     if (m->begun)
         m->begun(m->arg);
     report_rendezvous(h);
+    if (number_rails(h) < 0)
+        return -ENOMEM;
     ni_compare_pods(job, m->policy, h->f);
     job->tally = calloc((size_t)job->ranks * job->n_rail + 1, sizeof(*job->tally));
     if (!job->tally)

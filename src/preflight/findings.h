@@ -48,6 +48,9 @@
       "job off this node; the slowest rail sets the pace.")                                       \
     X(JOB_RAIL_UNTRIED, "job.rail.untried", NI_WARNING,                                           \
       "User: run `nccl-init selftest` in the pod; it says more about the port.")                  \
+    X(JOB_RAILS_CROSSED, "job.rails.crossed", NI_ERROR,                                           \
+      "Cluster admin: check the cables of these ports, their switch ports and the names of "      \
+      "their networks; each rail number must be one network in all pods.")                        \
     X(JOB_RATE_DIFFERS, "job.rate.differs", NI_WARNING,                                           \
       "Cluster admin: check the port's speed and cable; all rails become as slow as this one.")   \
     X(JOB_RATE_LOW, "job.rate.low", NI_WARNING,                                                   \

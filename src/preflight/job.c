@@ -18,6 +18,13 @@ struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsig
     return &job->tally[(size_t)rank * job->n_rail + rail];
 }
 
+bool ni_has_rail(const struct ni_job *job, unsigned rank, unsigned rail)
+{
+    const struct ni_pod *pod = &job->pod[rank];
+
+    return pod->here && rail < pod->n_rail && !pod->rail[rail].gap;
+}
+
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank)
 {
     const struct ni_pod *pod = &job->pod[rank];

@@ -30,7 +30,7 @@ struct ni_pod {
     char host[NI_POD_NAME], node[NI_POD_NAME]; /* node: NODE_NAME, else "" */
     char leaf[NI_POD_NAME]; /* the switch above the node, where something tells it; else "" */
     enum ni_transport transport;
-    unsigned n_setting, n_rail;
+    unsigned n_setting, n_rail;     /* n_rail: with gaps */
     struct ni_pod_setting *setting; /* n_setting of them; the owner of the pod keeps them */
     struct ni_rail *rail;
 };
@@ -111,6 +111,8 @@ struct ni_verdict {
     const struct ni_job *job; /* the results, at pod 0; otherwise NULL */
 };
 
+/* Returns true if the pod came and has a rail of that number. */
+bool ni_has_rail(const struct ni_job *job, unsigned rank, unsigned rail);
 struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail);
 /* Puts a pod's name: "trainer-17 (node-b3)", or "rank 17" if it never came. */
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);

@@ -145,8 +145,9 @@ static void work(struct participant *l)
     }
     for (unsigned i = 0; i < n_item; i++) {
         const struct ni_item *it = &m->item[i];
-        struct ni_rail_task *task = &l->rails.task[it->rail];
+        struct ni_rail_task *task = &l->rails.task[it->own];
 
+        task->number = it->rail;
         task->has[it->role] = true;
         task->partner[it->role] = it->partner;
         task->queues[it->role] = it->queues;
@@ -157,7 +158,7 @@ static void work(struct participant *l)
     let_work(l, m->work, NI_RAIL_MS + 3 * (int64_t)move_ms(l, m->move_ms));
     for (unsigned i = 0; i < n_item; i++) {
         struct ni_item *it = &m->item[i];
-        const struct ni_rail_task *task = &l->rails.task[it->rail];
+        const struct ni_rail_task *task = &l->rails.task[it->own];
 
         it->result = task->result[it->role];
         it->end = m->work == NI_WORK_QUEUES ? task->own[it->role] : none;

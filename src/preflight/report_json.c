@@ -121,8 +121,10 @@ static void job_json(struct ni_json *j, const struct ni_view *view, const struct
     ni_json_int(j, "findings_dropped", view->findings->dropped);
     ni_json_array(j, "rails");
     for (unsigned p = 0; p < job->ranks; p++) {
-        for (unsigned r = 0; job->pod[p].here && r < job->pod[p].n_rail; r++)
-            rail_json(j, job, p, r);
+        for (unsigned r = 0; r < job->n_rail; r++) {
+            if (ni_has_rail(job, p, r))
+                rail_json(j, job, p, r);
+        }
     }
     ni_json_end(j);
     ni_json_array(j, "paths");

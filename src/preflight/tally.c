@@ -28,9 +28,8 @@ bool ni_is_free(const struct ni_job *job, const struct ni_pair *pair)
 
 bool ni_takes_part(const struct ni_job *job, unsigned rank, unsigned rail)
 {
-    const struct ni_pod *pod = &job->pod[rank];
-
-    return is_here(job, rank) && rail < pod->n_rail && !pod->rail[rail].untried[0];
+    return is_here(job, rank) && ni_has_rail(job, rank, rail) &&
+           !job->pod[rank].rail[rail].untried[0];
 }
 
 bool ni_is_bad_port(const struct ni_job *job, unsigned rank, unsigned rail)
@@ -174,7 +173,7 @@ static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, 
 
     if (!is_here(job, rank))
         return NI_RAIL_GONE;
-    if (rail >= job->pod[rank].n_rail)
+    if (!ni_has_rail(job, rank, rail))
         return NI_RAIL_ABSENT;
     if (t->passed == 0)
         return t->failed > 0 ? NI_RAIL_FAILED : NI_RAIL_UNTRIED;

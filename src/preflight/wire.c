@@ -74,6 +74,7 @@ static const struct member queue_members[] = {
 };
 static const struct member item_members[] = {
     WHOLE(ni_item, rail, 0, NI_MAX_RAILS - 1),
+    WHOLE(ni_item, own, 0, NI_MAX_RAILS - 1),
     WHOLE(ni_item, role, 0, NI_ROLES - 1),
     WHOLE(ni_item, partner, 0, NI_MAX_RANKS - 1),
     WHOLE(ni_item, queues, 0, UINT8_MAX),

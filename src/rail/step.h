@@ -26,6 +26,10 @@ struct ni_subnet {
 
 /* One rail: a chosen port, in the order of NCCL_IB_HCA. */
 struct ni_rail {
+    /* What pod 0 finds out; not sent. */
+    bool gap;     /* the pod has no rail of this number; the rest is 0 */
+    bool crossed; /* it is in the subnet that another rail has in other pods */
+    unsigned own; /* the number that the pod itself gives it */
     char hca[NI_DEV_NAME];
     unsigned port;
     enum ni_link link;

@@ -19,6 +19,7 @@
 #include "nccl_init/text.h"
 #include "node/gather.h"
 #include "node/read.h"
+#include "preflight/align.h"
 #include "preflight/compare.h"
 #include "preflight/describe.h"
 #include "preflight/job.h"
@@ -220,6 +221,18 @@ static void add_pods(char *word[], bool many)
     }
 }
 
+/* The networks of two ports are those of each other. */
+static void cross(struct ni_rail *a, struct ni_rail *b)
+{
+    const struct ni_rail was = *a;
+    memcpy(a->gid, b->gid, sizeof(a->gid));
+    memcpy(a->subnet, b->subnet, sizeof(a->subnet));
+    a->n_subnet = b->n_subnet;
+    memcpy(b->gid, was.gid, sizeof(b->gid));
+    memcpy(b->subnet, was.subnet, sizeof(b->subnet));
+    b->n_subnet = was.n_subnet;
+}
+
 /* rail HOST N WHAT VALUE: what only a device says */
 static void change_rail(char *word[])
 {
@@ -238,6 +251,8 @@ static void change_rail(char *word[])
         rail->software = true;
     else if (strcmp(word[3], "untried") == 0)
         snprintf(rail->untried, sizeof(rail->untried), "%s", word[4]);
+    else if (strcmp(word[3], "crossed") == 0)
+        cross(rail, &w.rail[p][atoi(word[4])]);
     else
         die("no such fact of a rail", word[3]);
 }
@@ -298,6 +313,7 @@ int main(int argc, char **argv)
     w.job = (struct ni_job){
         .source = "pet", .pod = w.pod, .missing = w.missing, .result = w.result, .tally = w.tally};
     play();
+    ni_align_rails(&w.job, &w.f);
     ni_compare_pods(&w.job, &w.policy, &w.f);
     run();
     struct ni_verdict verdict = {.outcome = ni_outcome_of(&w.job, &w.f, false), .job = &w.job};
