@@ -15,6 +15,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
+#include "preflight/neighbours.h"
 #include "preflight/path_findings.h"
 #include "preflight/paths.h"
 #include "preflight/same_gid.h"
@@ -215,8 +216,8 @@ static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank
         ni_put_failure(t, y->failure);
     } else if (verdict == NI_RAIL_SLOW) {
         put_slow(t, job, rank, rail);
-    } else if (verdict == NI_RAIL_UNTRIED && job->pod[rank].rail[rail].crossed) {
-        return; /* ni_align_rails has told it */
+    } else if (verdict == NI_RAIL_UNTRIED && (job->pod[rank].rail[rail].crossed || y->misled > 0)) {
+        return; /* ni_align_rails or ni_report_neighbours tells it */
     } else if (verdict == NI_RAIL_UNTRIED && (untried[0] || job->rounds > 0)) {
         ni_putf(t, "was not tried: %s", untried[0] ? untried : "it had no partner");
     } else if (verdict != NI_RAIL_UNTRIED && y->failure && y->failure->path) {
@@ -596,6 +597,7 @@ void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
     ni_mark_path_ends(job);
     const int64_t percent = job->median * 100 / NI_JOB_PARTS;
     tell_missing(job, NI_POD_WENT_AWAY, f);
+    ni_report_neighbours(job, f);
     for (size_t i = 0; i < NI_COUNT(faults); i++)
         report_difference(job, &faults[i], f);
     ni_report_paths(job, f);

@@ -60,6 +60,7 @@ struct slot {
     enum ni_pair_step step;
     bool silent;
     int err, wc;
+    uint64_t neighbour;
 };
 
 static struct coordinator {
@@ -326,8 +327,10 @@ static void take_done(struct coordinator *h, unsigned rank, const struct ni_mess
         s->silent = it->result.silent;
         s->err = it->result.err;
         s->wc = it->result.wc;
-        if (h->out.work == NI_WORK_QUEUES)
+        if (h->out.work < NI_WORK_CONNECT)
             s->end = it->end;
+        if (h->out.work == NI_WORK_CONNECT)
+            s->neighbour = it->result.neighbour;
         if (h->out.work == NI_WORK_MOVE && it->role == NI_ROLE_INITIATOR && s->pair)
             take_measured(s->pair, &it->result);
     }
@@ -432,6 +435,8 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
             if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TARGET))
                 continue;
             s->silent = true; /* it counts as silent until it answers */
+            if (work == NI_WORK_CONNECT)
+                s->neighbour = 0;
             *it = (struct ni_item){
                 .rail = rail, .role = role, .own = h->job.pod[rank].rail[rail].own};
             it->partner = role == NI_ROLE_INITIATOR ? s->pair->pair.to : s->pair->pair.from;
@@ -450,6 +455,26 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
 static bool is_slot_own(const struct slot *s)
 {
     return ni_is_own(&(struct ni_pair_result){.step = s->step, .err = s->err});
+}
+
+/* Notes where the neighbour that has the partner's address is another port than the partner's. */
+static void note_neighbours(const struct coordinator *h, struct ni_pair_result *r)
+{
+    const struct ni_pair *p = &r->pair;
+    const struct slot *from = rail_slot(h, p->from, p->rail, NI_ROLE_INITIATOR);
+    const struct slot *to = rail_slot(h, p->to, p->rail, NI_ROLE_TARGET);
+    const uint64_t mac = h->job.pod[p->from].rail[p->rail].mac;
+    const uint64_t mac_to = h->job.pod[p->to].rail[p->rail].mac;
+
+    r->misled = 0;
+    if (to->neighbour != 0 && mac != 0 && to->neighbour != mac) {
+        r->misled |= NI_AT_TO;
+        r->neighbour = to->neighbour;
+    }
+    if (from->neighbour != 0 && mac_to != 0 && from->neighbour != mac_to) {
+        r->misled |= NI_AT_FROM;
+        r->neighbour = from->neighbour;
+    }
 }
 
 /* Settles the result of a pair from the answers of its ends. The pair is over if one end did not
@@ -506,6 +531,9 @@ static void run_rounds(struct coordinator *h)
             wait_for_pods(h, h->step_ms);
             for (r = job->result + n; r < job->result + job->n_result; r++)
                 settle(h, r, work < NI_WORK_CONNECT ? NI_PAIR_CONNECT : NI_PAIR_SMALL);
+            for (r = job->result + n; r < job->result + job->n_result; r++)
+                if (work == NI_WORK_CONNECT)
+                    note_neighbours(h, r);
         }
     }
 }

@@ -59,6 +59,7 @@ struct ni_rail_tally {
     enum ni_rail_verdict verdict;
     /* pairs; without those in which another rail is certainly at fault */
     unsigned passed, failed;
+    unsigned misled;   /* pairs whose packets went to somebody else */
     unsigned measured; /* passed pairs of which both rates are known */
     /* the rank + 1 with which it passed by new queue pairs; 0: none */
     unsigned passed_again;

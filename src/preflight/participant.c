@@ -161,7 +161,7 @@ static void work(struct participant *l)
         const struct ni_rail_task *task = &l->rails.task[it->own];
 
         it->result = task->result[it->role];
-        it->end = m->work == NI_WORK_QUEUES ? task->own[it->role] : none;
+        it->end = m->work < NI_WORK_CONNECT ? task->own[it->role] : none;
     }
 }
 

@@ -8,6 +8,7 @@
 #include "cli/flow.h"
 #include "nccl_init/known.h"
 #include "preflight/job.h"
+#include "preflight/neighbours.h"
 #include "rail/step.h"
 
 enum {
@@ -145,6 +146,10 @@ static void count(const struct ni_job *job, const struct ni_pair_result *x, enum
 
     if (x->again != 0)
         return;
+    if (ni_is_misled(x)) {
+        t->misled++;
+        return;
+    }
     if (x->step == NI_PAIR_DONE) {
         t->passed++;
         t->measured += share_of(x, x->write_mbps) > 0;
@@ -190,7 +195,7 @@ static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool 
     struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
     struct ni_rail_tally *to = ni_tally_of(job, x->pair.to, x->pair.rail);
     struct ni_rail_tally *const ends[] = {from, to};
-    const bool failed = x->full && x->step != NI_PAIR_DONE && !ni_is_own(x);
+    const bool failed = x->full && x->step != NI_PAIR_DONE && !ni_is_own(x) && !ni_is_misled(x);
     const bool gone = from->verdict == NI_RAIL_GONE || to->verdict == NI_RAIL_GONE;
 
     x->path = failed && !gone && ((from->passed > 0 && to->passed > 0) || two);

@@ -46,6 +46,7 @@ struct member {
 };
 
 /* clang-format off */
+#define MAC_MAX ((INT64_C(1) << 48) - 1) /* six bytes */
 #define IT(type, name) ((struct type *)NULL)->name
 #define ONE(kind, type, name, min, max) \
     {#name, kind, offsetof(struct type, name), sizeof(IT(type, name)), (min), (max), NULL, 0, 0}
@@ -91,6 +92,7 @@ static const struct member item_members[] = {
     YES(ni_item, result.silent),
     WHOLE(ni_item, result.err, 0, 4095), /* MAX_ERRNO, linux include/linux/err.h */
     WHOLE(ni_item, result.wc, 0, UINT16_MAX),
+    WHOLE(ni_item, result.neighbour, 0, MAC_MAX),
     WHOLE(ni_item, result.latency_ns, 0, INT64_MAX),
     WHOLE(ni_item, result.slowest_ns, 0, INT64_MAX),
     WHOLE(ni_item, result.write_mbps, 0, INT32_MAX),
@@ -110,6 +112,7 @@ static const struct member rail_members[] = {
     WHOLE(ni_rail, index, -1, INT32_MAX),
     GID(ni_rail, gid),
     YES(ni_rail, v2),
+    WHOLE(ni_rail, mac, 0, MAC_MAX),
     NUM(ni_rail, netdev_mtu),
     NUM(ni_rail, mbps),
     WHOLE(ni_rail, path_mtu, 0, 4096),

@@ -41,7 +41,7 @@ struct ni_item {
     unsigned own;           /* the number that the pod itself gives the rail; rail is the job's */
     unsigned queues;        /* DO: the queue pairs that take part, as bits; 0: all */
     unsigned batch;         /* DO: of these move at once */
-    struct ni_rail_end end; /* DO: the partner's; DONE: its own, after NI_WORK_QUEUES */
+    struct ni_rail_end end; /* DO: the partner's; DONE: its own, of new or begun queue pairs */
     struct ni_pair_result result; /* DONE; pair, round and at_to are known to the coordinator */
 };
 

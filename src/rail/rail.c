@@ -21,6 +21,7 @@
 #include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "rail/neighbour.h"
 #include "rail/step.h"
 
 enum {
@@ -207,6 +208,8 @@ static int ask_device(struct rail *r)
 
     if (err != 0)
         return err;
+    if (rail->link != NI_LINK_IB)
+        rail->mac = ni_own_mac(rail->netdev);
     r->task->max_qp = r->attr.max_qp;
     r->task->max_mr = r->attr.max_mr;
     (void)ni_copyn(rail->firmware, sizeof(rail->firmware), r->attr.fw_ver,
@@ -293,6 +296,12 @@ static void drop_queues(struct rail *r)
     r->cq = NULL;
 }
 
+/* Returns a first packet number that packets of an earlier queue pair, or try, do not fit. */
+static uint32_t new_psn(void)
+{
+    return (uint32_t)now_ns() & 0xffffff;
+}
+
 /* Makes the queue pairs of this role, and writes down what the peer has to know of them. 0 or an
    errno. */
 static int make_queues(struct rail *r)
@@ -328,9 +337,7 @@ static int make_queues(struct rail *r)
         r->qp[role][q] = r->cq ? ibv_create_qp(r->pd, &attr) : NULL;
         if (!r->qp[role][q])
             return verbs_error(NULL);
-        /* packets of an earlier queue pair do not fit */
-        own->queue[q] =
-            (struct ni_queue_end){r->qp[role][q]->qp_num, (uint32_t)now_ns() & 0xffffff};
+        own->queue[q] = (struct ni_queue_end){r->qp[role][q]->qp_num, new_psn()};
     }
     /* the port itself, until pod 0 names another peer */
     task->peer[NI_ROLES - 1 - role] = *own;
@@ -350,6 +357,7 @@ static int reset_queues(struct rail *r)
     for (unsigned q = 0; q < NI_MAX_QUEUES && err == 0; q++) {
         if (!(set & 1U << q))
             continue;
+        r->task->own[r->role].queue[q].psn = new_psn();
         err = r->qp[r->role][q] ? ibv_modify_qp(r->qp[r->role][q], &attr, IBV_QP_STATE) : EIO;
     }
     return err;
@@ -912,4 +920,7 @@ void ni_work_rail(struct ni_rail_task *task, enum ni_rail_work work, void **stat
         (void)nanosleep(&answered, NULL);
     }
     take_steps(r, work);
+    for (enum ni_role i = 0; i < NI_ROLES && work == NI_WORK_CONNECT; i++)
+        if (task->has[i] && task->rail.link != NI_LINK_IB)
+            task->result[i].neighbour = ni_neighbour_mac(task->rail.netdev, task->peer[i].gid);
 }

@@ -34,7 +34,7 @@ enum ni_rail_work {
     NI_WORK_OPEN,    /* the device; fills `rail` */
     NI_WORK_QUEUES,  /* queue pairs for each role that it has in this round: own[], no others */
     NI_WORK_AGAIN,   /* instead: takes those of the last round back to where they began, without
-                        another number, so that they take the same path */
+                        another number, so that they take the same path: own[] has new psn */
     NI_WORK_CONNECT, /* connects the queue pairs to peer[] */
     NI_WORK_MOVE     /* as NI_ROLE_INITIATOR: small writes, identity, bulk, compare */
 };
@@ -63,7 +63,8 @@ struct ni_rail_task {
     /* Results by role: .step, .err, .wc, .silent and what was measured. What passed stands at
        the next step: NI_PAIR_CONNECT after NI_WORK_QUEUES, NI_PAIR_SMALL after NI_WORK_CONNECT,
        NI_PAIR_DONE after NI_WORK_MOVE. err: ETIMEDOUT from NI_PAIR_SMALL on: the own device gave no
-       completion; 0 with .wc 0 at NI_PAIR_IDENTITY, NI_PAIR_COMPARE: wrong data. */
+       completion; 0 with .wc 0 at NI_PAIR_IDENTITY, NI_PAIR_COMPARE: wrong data. .neighbour: who has
+       the partner's address on this rail's network, after NI_WORK_CONNECT; 0: nobody, or not known. */
     struct ni_pair_result result[NI_ROLES];
     int max_qp, max_mr;   /* the most that the device can have */
     enum ni_known dmabuf; /* KNOWN: ibv_reg_dmabuf_mr is there; ABSENT: it is not */

@@ -37,6 +37,7 @@ struct ni_rail {
     char netdev[NI_IF_NAME]; /* "" unknown */
     int index;               /* index of the GID; -1: none */
     uint8_t gid[NI_GID_BYTES];
+    uint64_t mac;             /* of the interface; 0: not known */
     bool v2;                  /* RoCE v2 */
     struct ni_num netdev_mtu; /* bytes */
     struct ni_num mbps;
@@ -98,6 +99,9 @@ struct ni_queue_result {
     enum ni_path_verdict verdict;
 };
 
+/* The ends of a pair, as bits. */
+enum { NI_AT_FROM = 1, NI_AT_TO = 2 };
+
 /* The result of a pair. It passed if one of its queue pairs did; else it is the result of the first
    of them. */
 struct ni_pair_result {
@@ -113,6 +117,10 @@ struct ni_pair_result {
     int64_t write_mbps, read_mbps;  /* 0: not measured */
     /* judged to be the path: both ends reach others, or there are none */
     bool path;
+    /* where the neighbour that has the partner's address is not the partner, and the MAC address of
+       that neighbour */
+    unsigned misled;
+    uint64_t neighbour;
     bool software;   /* one of the ports is software RDMA */
     unsigned queues; /* the queue pairs that take part, as bits; 0: all */
     /* the results of data, of which all queue pairs that took part have one; 0: no data moved */

@@ -48,6 +48,7 @@ enum fault_kind {
     QUEUE_BROKEN, /* fails */
     QUEUE_ONCE,   /* fails, in the first round that tries it only */
     PAIR_SLOW,    /* all of them are slow */
+    STRANGER,     /* somebody else has the address of rail r of pod a */
     FAULT_KINDS
 };
 struct fault {
@@ -113,6 +114,11 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
     if (k->kind == SWITCH || (k->kind == PORT && (from || to)) || (k->kind == PATH && between) ||
         (k->kind == FLAKY && between && first))
         fails(x, k->percent & 1 ? NI_PAIR_SMALL : NI_PAIR_WRITE, 0, TIMED_OUT, false);
+    if (k->kind == STRANGER && (from || to)) {
+        fails(x, NI_PAIR_SMALL, 0, TIMED_OUT, false);
+        x->misled = to ? NI_AT_FROM : NI_AT_TO;
+        x->neighbour = 0x525400000001;
+    }
     if (k->kind == SILENT && (from || to)) {
         fails(x, NI_PAIR_SMALL, 0, from ? 0 : TIMED_OUT, from);
     }

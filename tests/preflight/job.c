@@ -214,6 +214,7 @@ static void add_pods(char *word[], bool many)
         describe(p, word[many ? 4 : 3]);
         for (unsigned r = 0; r < w.pod[p].n_rail; r++) { /* recorded once: an address for each */
             w.rail[p][r].gid[15] = (uint8_t)(100 + p % 150);
+            w.rail[p][r].mac = 0x020000000000 | p << 8 | r;
             if (!ni_ip_is_v4(w.rail[p][r].gid))
                 w.rail[p][r].gid[14] = (uint8_t)(1 + r);
         }
@@ -261,9 +262,9 @@ static void change_rail(char *word[])
 static void add_fault(char *word[], unsigned n)
 {
     static const char *const kinds[FAULT_KINDS] = {
-        "port",        "path",         "switch",     "slow-in",  "slow-out", "dies",
-        "own",         "silent",       "flaky",      "down",     "slow-all", "queue-slow",
-        "queue-lossy", "queue-broken", "queue-once", "pair-slow"};
+        "port",        "path",         "switch",     "slow-in",   "slow-out", "dies",
+        "own",         "silent",       "flaky",      "down",      "slow-all", "queue-slow",
+        "queue-lossy", "queue-broken", "queue-once", "pair-slow", "stranger"};
     struct fault *k = &w.fault[w.n_fault++];
     must(n > 3 && w.n_fault <= NI_COUNT(w.fault));
     while (k->kind < FAULT_KINDS && strcmp(kinds[k->kind], word[1]) != 0)

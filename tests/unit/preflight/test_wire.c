@@ -70,6 +70,7 @@ static void fill_message(void)
                                                 .silent = true,
                                                 .err = 4095,
                                                 .wc = UINT16_MAX,
+                                                .neighbour = 0xffffffffffff,
                                                 .latency_ns = INT64_MAX,
                                                 .slowest_ns = INT64_MAX,
                                                 .write_mbps = INT32_MAX,
@@ -109,6 +110,7 @@ static void fill_message(void)
         r->software = true;
         r->index = i == 0 ? -1 : INT32_MAX;
         r->v2 = true;
+        r->mac = 0xffffffffffff;
         r->netdev_mtu = (struct ni_num){INT64_MAX, NI_KNOWN};
         r->mbps.known = NI_ABSENT;
         r->path_mtu = 4096;
@@ -189,6 +191,7 @@ static void test_refused(void **state)
         {NI_MSG_DONE, "latency_ns\": 9", "latency_ns\": -9"},
         {NI_MSG_FACTS, "\"index\": -1", "\"index\": -2"},
         {NI_MSG_FACTS, "\"bits\": 128", "\"bits\": 129"},
+        {NI_MSG_FACTS, "\"mac\": 281474976710655", "\"mac\": 281474976710656"},
         {NI_MSG_FACTS, "\"netdev_mtu\": 9", "\"netdev_mtu\": -9"},
         {NI_MSG_FACTS, "\"hca\": \"", "\"netdev\": \"0123456789abcdef\", \"hca\": \""},
         {NI_MSG_FACTS, "\"hca\": \"", "\"netdev\": \"a\\u0000\", \"hca\": \""},

@@ -100,11 +100,11 @@ static int status(enum call call)
     return fails(call) ? fake.err : 0;
 }
 
-/* A kernel without IPv6, with all interfaces. */
+/* A kernel without IPv6 and netlink, with all interfaces. */
 int socket(int family, int type, int protocol)
 {
     errno = EAFNOSUPPORT;
-    return family == AF_INET6 ? -1 : (int)syscall(SYS_socket, family, type, protocol);
+    return family == AF_INET ? (int)syscall(SYS_socket, family, type, protocol) : -1;
 }
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
@@ -671,6 +671,18 @@ static void test_queues(void **state)
         write += r->queue[q].write_mbps;
     }
     assert_int_equal(r->write_mbps, write / 2); /* two batches, one after the other */
+    /* those that do not take part are not made */
+    setup(state);
+    for (unsigned i = 0; i < N; i++) {
+        task[i].n_queue = NI_MAX_QUEUES;
+        task[i].queues[NI_ROLE_INITIATOR] = task[i].queues[NI_ROLE_TARGET] = 3;
+    }
+    connect_both();
+    assert_int_equal(fake.n_qp, N * NI_ROLES * 2);
+    assert_int_equal(task[0].own[NI_ROLE_TARGET].n_queue, 2);
+    ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
+    assert_int_equal(r->n_queue, 2);
     /* all fail: the pair does */
     setup(state);
     task[0].n_queue = task[1].n_queue = 3;
@@ -683,7 +695,7 @@ static void test_queues(void **state)
 /* Those that are tried again keep their numbers; only they move. */
 static void test_again(void **state)
 {
-    uint32_t was[NI_MAX_QUEUES];
+    uint32_t was[NI_MAX_QUEUES], psn;
 
     (void)state;
     for (unsigned i = 0; i < N; i++) {
@@ -703,8 +715,11 @@ static void test_again(void **state)
     task[0].queues[NI_ROLE_INITIATOR] = task[1].queues[NI_ROLE_TARGET] = 1U << 2 | 1U << 6;
     task[0].batch = 1;
     task[0].small = 200;
+    psn = task[0].own[NI_ROLE_INITIATOR].queue[2].psn;
     both(NI_WORK_AGAIN);
     assert_int_equal(fake.n_reset, 2 * 2);
+    /* what still comes of the first try does not fit */
+    assert_int_not_equal(task[0].own[NI_ROLE_INITIATOR].queue[2].psn, psn);
     expect(0, NI_ROLE_INITIATOR, NI_PAIR_CONNECT, 0, 0);
     both(NI_WORK_CONNECT);
     expect(1, NI_ROLE_TARGET, NI_PAIR_SMALL, 0, 0);
