@@ -18,6 +18,8 @@
 
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/align.h"
 #include "preflight/compare.h"
@@ -69,7 +71,8 @@ static struct coordinator {
     int epoll, listen;
     int64_t step_ms; /* the time for one work of all rails */
     int64_t until_ms, looked_ms, alive_ms;
-    unsigned strangers; /* the number of hellos without the key */
+    unsigned strangers;        /* the number of hellos without the key */
+    char stranger[NI_IP_TEXT]; /* where the last of them came from */
     unsigned n_conn;
     struct conn *conn; /* by rank the pods, then connections that are not welcome yet */
     /* by rank: its facts, its answer, or the end of its connection must still come */
@@ -140,12 +143,35 @@ static void send_message(struct coordinator *h, unsigned at, enum ni_message_typ
 
 /* ---- what comes ---- */
 
-/* Refuses a pod, ends its connection, and reports that host. */
+/* Writes the address from which a connection comes. */
+static void find_address(int fd, char ret[NI_IP_TEXT])
+{
+    struct sockaddr_in6 from = {0};
+    struct sockaddr_in from4;
+    socklen_t size = sizeof(from);
+    uint8_t ip[NI_GID_BYTES];
+
+    (void)ni_copy(ret, NI_IP_TEXT, "this pod");
+    if (getpeername(fd, (void *)&from, &size) < 0)
+        return;
+    memcpy(ip, &from.sin6_addr, sizeof(ip));
+    memcpy(&from4, &from, sizeof(from4));
+    if (from.sin6_family == AF_INET)
+        ni_ip_from_v4(ntohl(from4.sin_addr.s_addr), ip);
+    if (from.sin6_family == AF_INET || from.sin6_family == AF_INET6)
+        (void)ni_ip_text(ip, ret);
+}
+
+/* Refuses a pod, ends its connection, and reports it: by its address, for its name is what it says
+   itself; but by name where two pods of the job have one rank. */
 static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id, const char *host,
                        const char *why)
 {
+    char address[NI_IP_TEXT];
+
+    find_address(h->conn[at].fd, address);
     if (id != NI_F_JOB_REFUSED || h->f->n < REFUSED)
-        ni_report(h->f, id, host, "%s", why);
+        ni_report(h->f, id, id == NI_F_JOB_REFUSED ? address : host, "%s", why);
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
     send_message(h, at, NI_MSG_NO);
 }
@@ -155,6 +181,7 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
 static void refuse_stranger(struct coordinator *h, unsigned at)
 {
     h->strangers++;
+    find_address(h->conn[at].fd, h->stranger);
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line),
                   "its key is not that of pod 0: another job, or attempt");
     send_message(h, at, NI_MSG_NO);
@@ -179,8 +206,8 @@ static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
     const unsigned rank = its->rank;
 
     if (m->protocol != NI_MEET_PROTOCOL) {
-        ni_putf(why, "its nccl-init %s speaks protocol %u, that of pod 0 (%s) %d", m->version,
-                m->protocol, NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
+        ni_putf(why, "its nccl-init speaks protocol %u, that of pod 0 (%s) %d", m->protocol,
+                NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
     } else if (its->ranks != p->ranks || rank >= p->ranks || (rank == 0 && at != 0)) {
         ni_putf(why, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);
     } else if (h->phase != GATHERING) {
@@ -625,7 +652,8 @@ static void report_rendezvous(struct coordinator *h)
 {
     if (h->strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
-                  "%u hellos had another key than the job, or none", h->strangers);
+                  "%u hellos had another key than the job, or none; the last came from %s",
+                  h->strangers, h->stranger);
     if (h->m->party->named)
         ni_report(h->f, h->m->host_network ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
                   "the job has no key but the name of pod 0%s",

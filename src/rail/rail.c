@@ -579,7 +579,9 @@ static void run_stream(struct rail *r, struct stream *s)
     r->stalled_ns = 0;
     for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
         r->lane[q] = (struct lane){.window = r->lane[q].window};
-    s->chunk = CHUNK_FIRST;
+    /* all lanes together, so that a slow link has not more than that to carry in a time-out */
+    s->chunk = CHUNK_FIRST / __builtin_popcount(s->set);
+    s->chunk = s->chunk < CHUNK_MIN ? CHUNK_MIN : s->chunk;
     s->depth = 1;
     r->begin_ns = now_ns();
     do {
