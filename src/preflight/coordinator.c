@@ -666,6 +666,7 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     const struct ni_rendezvous *m = h->m;
     struct ni_job *job = &h->job;
     struct ni_text line;
+    unsigned came = 0;
 
     (void)ni_format(ret->line, sizeof(ret->line), "waiting for %u pods", job->ranks);
     m->progress(m->arg, ret->line, true);
@@ -686,6 +687,9 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     ni_judge_rails(job, h->f);
     ret->outcome = ni_outcome_of(job, h->f, m->strict);
     ret->job = job;
+    for (unsigned rank = 0; rank < job->ranks; rank++)
+        came += job->pod[rank].here;
+    ret->nobody = came == 1 && job->ranks > 1;
     line = ni_text_on(ret->line, sizeof(ret->line));
     ni_put_verdict(&line, job, h->f, ret->outcome);
     h->out.verdict = *ret;

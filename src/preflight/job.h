@@ -108,6 +108,7 @@ enum ni_outcome {
 /* The verdict of pod 0 on the job; or, if pod 0 was not reached, the reason. */
 struct ni_verdict {
     enum ni_outcome outcome;
+    bool nobody;              /* this pod found no other one in time */
     char line[704];           /* one line, without its end */
     const struct ni_job *job; /* the results, at pod 0; otherwise NULL */
 };

@@ -319,6 +319,7 @@ int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret
     l->why = ni_text_on(ret->line, sizeof(ret->line));
     open_rails(l);
     r = fd >= 0 ? take_part(l) : find_coordinator(l);
+    ret->nobody = r == -ETIMEDOUT && !l->begun && !ni_has_prefix(l->why.buf, "pod 0 ");
     begin_work(l);
     ni_rails_end(&l->rails);
     if (r != 0)

@@ -529,9 +529,11 @@ static void test_refused(void **state)
         {HELLO WHO(4, "old-1") ", \"party.rank\": 1, \"party.ranks\": 2}", "its key is not", NULL,
          NULL},
         {HELLO WHO(9, "old-1") RANK(7, 9, "ke"), "its key is not", NULL, NULL},
-        {HELLO WHO(2, "old-2") RANK(1, 2, "key"), "nccl-init speaks protocol 2", "127.0.0.1", ") 4"},
+        {HELLO WHO(2, "old-2") RANK(1, 2, "key"), "nccl-init speaks protocol 2", "127.0.0.1",
+         ") 4"},
         {HELLO WHO(4, "odd-1") RANK(1, 3, "key"), "pod 0 is rank 0 of 2", "127.0.0.1", "of 3 pods"},
-        {HELLO WHO(4, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "127.0.0.1", "of 9 pods"},
+        {HELLO WHO(4, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "127.0.0.1",
+         "of 9 pods"},
         {"{\"type\": \"hello\", \"magic\": \"nccl\"}", "", NULL, NULL},
         {"GET / HTTP/1.1\r\nHost: trainer-0\r\n\r\n", "", NULL, NULL},
         {HELLO WHO(4, "h") RANK(-1, 2, "key"), "", NULL, NULL},
@@ -641,7 +643,10 @@ static void test_many_refused(void **state)
     (void)close(fd);
     for (unsigned i = 0; i < NI_MAX_AGAIN; i++) {
         fd = connect_raw();
-        (void)ni_format(hello, sizeof(hello), HELLO WHO(4, "old") RANK(1, %u, "key"), i + 3);
+        (void)ni_format(hello, sizeof(hello),
+                        HELLO WHO(4, "old") ", \"party.rank\": 1, \"party.ranks\": %u, "
+                                            "\"party.key\": \"key\"}",
+                        i + 3);
         send_raw(fd, hello);
         (void)answer(fd);
         (void)close(fd);
@@ -651,7 +656,8 @@ static void test_many_refused(void **state)
         refused += shared->findings.at[i].id == NI_F_JOB_REFUSED;
     assert_int_equal(refused, 16);
     assert_true(ni_findings_has(&shared->findings, NI_F_JOB_MISSING));
-    assert_non_null(strstr(line_of(0), "(refused: 127.0.0.1: it is rank 0 of 2 pods, pod 0 is rank 0 of 2; and "));
+    assert_non_null(strstr(
+        line_of(0), "(refused: 127.0.0.1: it is rank 0 of 2 pods, pod 0 is rank 0 of 2; and "));
     assert_false(ni_findings_has(&shared->findings, NI_F_JOB_RANK_TWICE));
 }
 
