@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "nccl_init/base.h"
-#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
@@ -16,6 +15,9 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
+#include "preflight/neighbours.h"
+#include "preflight/path_findings.h"
+#include "preflight/paths.h"
 #include "preflight/same_gid.h"
 #include "preflight/tally.h"
 #include "rail/step.h"
@@ -77,6 +79,8 @@ static void put_subnet(struct ni_text *t, const struct ni_rail *r, const struct 
 
     /* the question about the link reports that */
     if (most && (r->link != most->link || ni_ip_is_v4(r->gid) != ni_ip_is_v4(most->gid)))
+        return;
+    if (r->crossed) /* ni_align_rails reports that */
         return;
     memcpy(prefix.ip, r->gid, NI_GID_BYTES / 2);
     if (r->link == NI_LINK_IB && !ni_ip_is_zero(r->gid))
@@ -152,29 +156,6 @@ static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
     }
 }
 
-/* Puts the step that failed, and how: "bulk writes: IBV_WC_RETRY_EXC_ERR; ...". */
-static void put_failure(struct ni_text *t, const struct ni_pair_result *x)
-{
-    const char *name = ni_errno_name(x->err);
-
-    ni_putf(t, "%s: ", ni_pair_step_text(x->step));
-    if (x->silent)
-        ni_put(t, "no answer in time");
-    else if (x->wc)
-        ni_putf(t, "%s (status %d)",
-                x->wc == NI_WC_RETRY_EXC ? "IBV_WC_RETRY_EXC_ERR" : "completion error", x->wc);
-    else if (x->step == NI_PAIR_IDENTITY)
-        ni_put(t, "another port answered: is an address there twice?");
-    else if (x->step == NI_PAIR_COMPARE)
-        ni_put(t, "other bytes came back than were sent");
-    else
-        ni_put(t, name ? name : "failed");
-    if (x->step == NI_PAIR_FIND)
-        ni_put(t, ": libibverbs does not list the HCA; does its uverbs node exist, and open?");
-    if (x->step > NI_PAIR_IDENTITY && x->wc == NI_WC_RETRY_EXC)
-        ni_put(t, "; small ones passed: large packets are dropped (MTU of a switch?)");
-}
-
 /* Puts how slow the rail is. A pod that is slow on several rails answers for the slowest, the first
    of equal ones. */
 static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail)
@@ -217,7 +198,7 @@ static void put_pair_path(struct ni_text *t, const struct ni_job *job, unsigned 
     ni_put_pod(t, job, pair->to == rank ? pair->from : pair->to);
     ni_put(t, two ? "; " : ", both reach others; ");
     ni_put(t, verdict == NI_RAIL_GOOD ? "passed with new queue pairs; " : "");
-    put_failure(t, x);
+    ni_put_failure(t, x);
 }
 
 /* Puts why the rail has that verdict; nothing if it has another one. two: only two pods have the
@@ -232,9 +213,11 @@ static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank
         return;
     if (verdict == NI_RAIL_FAILED) {
         ni_put(t, ni_is_own(y->failure) ? "cannot be used in its pod; " : "reaches nobody; ");
-        put_failure(t, y->failure);
+        ni_put_failure(t, y->failure);
     } else if (verdict == NI_RAIL_SLOW) {
         put_slow(t, job, rank, rail);
+    } else if (verdict == NI_RAIL_UNTRIED && (job->pod[rank].rail[rail].crossed || y->misled > 0)) {
+        return; /* ni_align_rails or ni_report_neighbours tells it */
     } else if (verdict == NI_RAIL_UNTRIED && (untried[0] || job->rounds > 0)) {
         ni_putf(t, "was not tried: %s", untried[0] ? untried : "it had no partner");
     } else if (verdict != NI_RAIL_UNTRIED && y->failure && y->failure->path) {
@@ -338,8 +321,8 @@ static void ask_all(struct census *c)
 
     for (unsigned p = 0; p < c->job->ranks; p++) {
         const struct ni_pod *pod = &c->job->pod[p];
-        const bool has = !q->setting && c->rail < pod->n_rail;
-        const char *hca = pod->here && has ? pod->rail[c->rail].hca : "";
+        const bool has = !q->setting && ni_has_rail(c->job, p, c->rail);
+        const char *hca = has ? pod->rail[c->rail].hca : "";
         char buf[VALUE];
         struct ni_text t = ni_text_on(buf, sizeof(buf));
 
@@ -347,11 +330,11 @@ static void ask_all(struct census *c)
             put_hostid(&t, q->setting, c->job, p);
         else if (pod->here && q->setting)
             put_job_setting(&t, q->setting, pod);
-        else if (pod->here && has && q->fact == FAULT)
+        else if (has && q->fact == FAULT)
             put_fault(&t, c->job, p, c->rail, q->verdict, c->two);
-        else if (pod->here && has && q->fact == SUBNET)
+        else if (has && q->fact == SUBNET)
             put_subnet(&t, &pod->rail[c->rail], c->most);
-        else if (pod->here && has)
+        else if (has)
             put_rail_fact(&t, q->fact, &pod->rail[c->rail]);
         if (t.len == 0)
             continue;
@@ -611,10 +594,13 @@ void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
     const struct ni_pair_result *first = job->result;
 
     ni_tally(job);
+    ni_mark_path_ends(job);
     const int64_t percent = job->median * 100 / NI_JOB_PARTS;
     tell_missing(job, NI_POD_WENT_AWAY, f);
+    ni_report_neighbours(job, f);
     for (size_t i = 0; i < NI_COUNT(faults); i++)
         report_difference(job, &faults[i], f);
+    ni_report_paths(job, f);
     /* no rail differs from the others, but all are far from what they could do */
     if (job->n_result > 0 && !job->pod[first->pair.from].rail[first->pair.rail].software &&
         percent < LOW)

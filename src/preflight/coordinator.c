@@ -18,11 +18,16 @@
 
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "preflight/align.h"
 #include "preflight/compare.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "preflight/participant.h"
+#include "preflight/paths.h"
+#include "preflight/rounds.h"
 #include "preflight/tally.h"
 #include "preflight/wire.h"
 #include "rail/rail.h"
@@ -53,7 +58,11 @@ struct slot {
     /* the result of its pair; NULL: it has no pair, or the pair is over */
     struct ni_pair_result *pair;
     struct ni_rail_end end;
-    struct ni_pair_result how; /* the last answer of its pod */
+    /* the last answer of its pod: as in the result of a pair */
+    enum ni_pair_step step;
+    bool silent;
+    int err, wc;
+    uint64_t neighbour;
 };
 
 static struct coordinator {
@@ -62,7 +71,8 @@ static struct coordinator {
     int epoll, listen;
     int64_t step_ms; /* the time for one work of all rails */
     int64_t until_ms, looked_ms, alive_ms;
-    unsigned strangers; /* the number of hellos without the key */
+    unsigned strangers;        /* the number of hellos without the key */
+    char stranger[NI_IP_TEXT]; /* where the last of them came from */
     unsigned n_conn;
     struct conn *conn; /* by rank the pods, then connections that are not welcome yet */
     /* by rank: its facts, its answer, or the end of its connection must still come */
@@ -133,12 +143,35 @@ static void send_message(struct coordinator *h, unsigned at, enum ni_message_typ
 
 /* ---- what comes ---- */
 
-/* Refuses a pod, ends its connection, and reports that host. */
+/* Writes the address from which a connection comes. */
+static void find_address(int fd, char ret[NI_IP_TEXT])
+{
+    struct sockaddr_in6 from = {0};
+    struct sockaddr_in from4;
+    socklen_t size = sizeof(from);
+    uint8_t ip[NI_GID_BYTES];
+
+    (void)ni_copy(ret, NI_IP_TEXT, "this pod");
+    if (getpeername(fd, (void *)&from, &size) < 0)
+        return;
+    memcpy(ip, &from.sin6_addr, sizeof(ip));
+    memcpy(&from4, &from, sizeof(from4));
+    if (from.sin6_family == AF_INET)
+        ni_ip_from_v4(ntohl(from4.sin_addr.s_addr), ip);
+    if (from.sin6_family == AF_INET || from.sin6_family == AF_INET6)
+        (void)ni_ip_text(ip, ret);
+}
+
+/* Refuses a pod, ends its connection, and reports it: by its address, for its name is what it says
+   itself; but by name where two pods of the job have one rank. */
 static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id, const char *host,
                        const char *why)
 {
+    char address[NI_IP_TEXT];
+
+    find_address(h->conn[at].fd, address);
     if (id != NI_F_JOB_REFUSED || h->f->n < REFUSED)
-        ni_report(h->f, id, host, "%s", why);
+        ni_report(h->f, id, id == NI_F_JOB_REFUSED ? address : host, "%s", why);
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
     send_message(h, at, NI_MSG_NO);
 }
@@ -148,6 +181,7 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
 static void refuse_stranger(struct coordinator *h, unsigned at)
 {
     h->strangers++;
+    find_address(h->conn[at].fd, h->stranger);
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line),
                   "its key is not that of pod 0: another job, or attempt");
     send_message(h, at, NI_MSG_NO);
@@ -172,8 +206,8 @@ static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
     const unsigned rank = its->rank;
 
     if (m->protocol != NI_MEET_PROTOCOL) {
-        ni_putf(why, "its nccl-init %s speaks protocol %u, that of pod 0 (%s) %d", m->version,
-                m->protocol, NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
+        ni_putf(why, "its nccl-init speaks protocol %u, that of pod 0 (%s) %d", m->protocol,
+                NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
     } else if (its->ranks != p->ranks || rank >= p->ranks || (rank == 0 && at != 0)) {
         ni_putf(why, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);
     } else if (h->phase != GATHERING) {
@@ -239,6 +273,10 @@ static void take_facts(struct coordinator *h, unsigned rank, const struct ni_mes
     }
     pod->setting = (void *)(pod->rail + pod->n_rail);
     memcpy(pod->rail, m->rail, rails);
+    for (unsigned i = 0; i < pod->n_rail; i++) {
+        pod->rail[i].gap = pod->rail[i].crossed = false;
+        pod->rail[i].own = i;
+    }
     memcpy(pod->setting, m->setting, settings);
     h->job.missing[rank] = NI_POD_CAME;
     h->owes[rank] = false;
@@ -248,10 +286,57 @@ static void take_facts(struct coordinator *h, unsigned rank, const struct ni_mes
             h->f->at[i--] = h->f->at[--h->f->n];
 }
 
+/* Gives a pod room for more rails than it has. 0 or -errno. */
+static int make_rail_room(struct ni_pod *pod, unsigned n_rail)
+{
+    const size_t rails = n_rail * sizeof(*pod->rail);
+    const size_t settings = pod->n_setting * sizeof(*pod->setting);
+    struct ni_rail *rail = malloc(rails + settings + 1);
+
+    if (!rail)
+        return -ENOMEM;
+    memcpy(rail, pod->rail, pod->n_rail * sizeof(*rail));
+    memcpy(rail + n_rail, pod->setting, settings);
+    free(pod->rail);
+    pod->rail = rail;
+    pod->setting = (void *)(rail + n_rail);
+    return 0;
+}
+
+/* Numbers the rails of all pods alike. 0 or -errno. */
+static int number_rails(struct coordinator *h)
+{
+    struct ni_job *job = &h->job;
+    int r = 0;
+
+    for (unsigned rank = 0; rank < job->ranks; rank++)
+        if (job->pod[rank].here && job->pod[rank].n_rail > job->n_rail)
+            job->n_rail = job->pod[rank].n_rail;
+    for (unsigned rank = 0; rank < job->ranks && r == 0; rank++)
+        if (job->pod[rank].here && job->pod[rank].n_rail < job->n_rail)
+            r = make_rail_room(&job->pod[rank], job->n_rail);
+    if (r == 0)
+        ni_align_rails(job, h->f);
+    return r;
+}
+
 static struct slot *rail_slot(const struct coordinator *h, unsigned rank, unsigned rail,
                               unsigned role)
 {
     return &h->slot[(rank * h->job.n_rail + rail) * NI_ROLES + role];
+}
+
+/* Takes what a pod measured of a pair. */
+static void take_measured(struct ni_pair_result *to, const struct ni_pair_result *from)
+{
+    to->latency_ns = from->latency_ns;
+    to->slowest_ns = from->slowest_ns;
+    to->write_mbps = from->write_mbps;
+    to->read_mbps = from->read_mbps;
+    to->n_queue = from->n_queue;
+    memcpy(to->queue, from->queue, sizeof(to->queue));
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        to->queue[q].verdict = NI_PATH_GOOD;
 }
 
 static void take_done(struct coordinator *h, unsigned rank, const struct ni_message *m)
@@ -263,9 +348,18 @@ static void take_done(struct coordinator *h, unsigned rank, const struct ni_mess
 
         if (it->rail >= h->job.n_rail)
             continue;
-        rail_slot(h, rank, it->rail, it->role)->how = it->result;
-        if (h->out.work == NI_WORK_QUEUES)
-            rail_slot(h, rank, it->rail, it->role)->end = it->end;
+        struct slot *s = rail_slot(h, rank, it->rail, it->role);
+
+        s->step = it->result.step;
+        s->silent = it->result.silent;
+        s->err = it->result.err;
+        s->wc = it->result.wc;
+        if (h->out.work < NI_WORK_CONNECT)
+            s->end = it->end;
+        if (h->out.work == NI_WORK_CONNECT)
+            s->neighbour = it->result.neighbour;
+        if (h->out.work == NI_WORK_MOVE && it->role == NI_ROLE_INITIATOR && s->pair)
+            take_measured(s->pair, &it->result);
     }
 }
 
@@ -357,6 +451,7 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
     struct ni_message *m = &h->out;
 
     m->work = work;
+    m->small = h->job.kind == NI_ROUND_AGAIN ? NI_MAX_SMALL : 0;
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
         m->n_item = 0;
         for (unsigned i = 0; i < h->job.n_rail * NI_ROLES; i++) {
@@ -366,9 +461,14 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
 
             if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TARGET))
                 continue;
-            s->how.silent = true; /* it counts as silent until it answers */
-            *it = (struct ni_item){.rail = rail, .role = role};
+            s->silent = true; /* it counts as silent until it answers */
+            if (work == NI_WORK_CONNECT)
+                s->neighbour = 0;
+            *it = (struct ni_item){
+                .rail = rail, .role = role, .own = h->job.pod[rank].rail[rail].own};
             it->partner = role == NI_ROLE_INITIATOR ? s->pair->pair.to : s->pair->pair.from;
+            it->queues = s->pair->queues;
+            it->batch = ni_batch(&h->job, s->pair);
             it->end = rail_slot(h, it->partner, rail, NI_ROLE_TARGET - role)->end;
             m->n_item++;
         }
@@ -378,24 +478,50 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
     }
 }
 
+/* Returns true if the failure certainly belongs to that end. */
+static bool is_slot_own(const struct slot *s)
+{
+    return ni_is_own(&(struct ni_pair_result){.step = s->step, .err = s->err});
+}
+
+/* Notes where the neighbour that has the partner's address is another port than the partner's. */
+static void note_neighbours(const struct coordinator *h, struct ni_pair_result *r)
+{
+    const struct ni_pair *p = &r->pair;
+    const struct slot *from = rail_slot(h, p->from, p->rail, NI_ROLE_INITIATOR);
+    const struct slot *to = rail_slot(h, p->to, p->rail, NI_ROLE_TARGET);
+    const uint64_t mac = h->job.pod[p->from].rail[p->rail].mac;
+    const uint64_t mac_to = h->job.pod[p->to].rail[p->rail].mac;
+
+    r->misled = 0;
+    if (to->neighbour != 0 && mac != 0 && to->neighbour != mac) {
+        r->misled |= NI_AT_TO;
+        r->neighbour = to->neighbour;
+    }
+    if (from->neighbour != 0 && mac_to != 0 && from->neighbour != mac_to) {
+        r->misled |= NI_AT_FROM;
+        r->neighbour = from->neighbour;
+    }
+}
+
 /* Settles the result of a pair from the answers of its ends. The pair is over if one end did not
    come so `far`. If both did not, the end counts that is at fault itself, or else `from`: so each
    pod whose device fails is named, because it is `from` in another pair. */
 static void settle(struct coordinator *h, struct ni_pair_result *r, enum ni_pair_step far)
 {
-    const struct ni_pair_result was = *r;
-    struct slot *from = rail_slot(h, was.pair.from, was.pair.rail, NI_ROLE_INITIATOR);
-    struct slot *to = rail_slot(h, was.pair.to, was.pair.rail, NI_ROLE_TARGET);
-    const bool bad = from->how.silent || from->how.step < far;
-    const bool bad_to = to->how.silent || to->how.step < far;
-    const bool at_to = bad_to && (!bad || (ni_is_own(&to->how) && !ni_is_own(&from->how)));
+    struct slot *from = rail_slot(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR);
+    struct slot *to = rail_slot(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET);
+    const bool bad = from->silent || from->step < far;
+    const bool bad_to = to->silent || to->step < far;
 
     if (!from->pair)
         return;
-    *r = at_to ? to->how : from->how;
-    r->pair = was.pair;
-    r->round = was.round;
-    r->at_to = at_to;
+    r->at_to = bad_to && (!bad || (is_slot_own(to) && !is_slot_own(from)));
+    const struct slot *end = r->at_to ? to : from;
+    r->step = end->step;
+    r->silent = end->silent;
+    r->err = end->err;
+    r->wc = end->wc;
     if (bad || bad_to)
         from->pair = to->pair = NULL;
 }
@@ -417,7 +543,8 @@ static void run_rounds(struct coordinator *h)
         n = job->n_result;
         if (!r || !ni_next_round(job))
             break;
-        memset(h->slot, 0, (size_t)most * NI_ROLES * sizeof(*h->slot));
+        for (unsigned i = 0; i < most * NI_ROLES; i++)
+            h->slot[i].pair = NULL; /* the ends stay, for pairs that are tried again */
         for (r += n; r < job->result + job->n_result; r++) {
             rail_slot(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR)->pair = r;
             rail_slot(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET)->pair = r;
@@ -425,10 +552,15 @@ static void run_rounds(struct coordinator *h)
         (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds, job->n_result - n);
         h->m->progress(h->m->arg, line, true);
         for (enum ni_rail_work work = NI_WORK_QUEUES; work <= NI_WORK_MOVE; work++) {
+            if (work == (ni_is_quiet(job) ? NI_WORK_QUEUES : NI_WORK_AGAIN))
+                continue;
             tell_work(h, work);
             wait_for_pods(h, h->step_ms);
             for (r = job->result + n; r < job->result + job->n_result; r++)
-                settle(h, r, work == NI_WORK_QUEUES ? NI_PAIR_CONNECT : NI_PAIR_SMALL);
+                settle(h, r, work < NI_WORK_CONNECT ? NI_PAIR_CONNECT : NI_PAIR_SMALL);
+            for (r = job->result + n; r < job->result + job->n_result; r++)
+                if (work == NI_WORK_CONNECT)
+                    note_neighbours(h, r);
         }
     }
 }
@@ -520,7 +652,8 @@ static void report_rendezvous(struct coordinator *h)
 {
     if (h->strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
-                  "%u hellos had another key than the job, or none", h->strangers);
+                  "%u hellos had another key than the job, or none; the last came from %s",
+                  h->strangers, h->stranger);
     if (h->m->party->named)
         ni_report(h->f, h->m->host_network ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
                   "the job has no key but the name of pod 0%s",
@@ -533,19 +666,18 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     const struct ni_rendezvous *m = h->m;
     struct ni_job *job = &h->job;
     struct ni_text line;
+    unsigned came = 0;
 
     (void)ni_format(ret->line, sizeof(ret->line), "waiting for %u pods", job->ranks);
     m->progress(m->arg, ret->line, true);
     wait_for_pods(h, m->within_ms);
-    for (unsigned rank = 0; rank < job->ranks; rank++) {
-        if (job->pod[rank].here && job->pod[rank].n_rail > job->n_rail)
-            job->n_rail = job->pod[rank].n_rail;
-    }
     h->phase = ROUNDS; /* a pod that goes away from now on is missing */
     tell_alive(h, ni_now_ms());
     if (m->begun)
         m->begun(m->arg);
     report_rendezvous(h);
+    if (number_rails(h) < 0)
+        return -ENOMEM;
     ni_compare_pods(job, m->policy, h->f);
     job->tally = calloc((size_t)job->ranks * job->n_rail + 1, sizeof(*job->tally));
     if (!job->tally)
@@ -555,6 +687,9 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     ni_judge_rails(job, h->f);
     ret->outcome = ni_outcome_of(job, h->f, m->strict);
     ret->job = job;
+    for (unsigned rank = 0; rank < job->ranks; rank++)
+        came += job->pod[rank].here;
+    ret->nobody = came == 1 && job->ranks > 1;
     line = ni_text_on(ret->line, sizeof(ret->line));
     ni_put_verdict(&line, job, h->f, ret->outcome);
     h->out.verdict = *ret;

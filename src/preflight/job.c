@@ -18,6 +18,13 @@ struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsig
     return &job->tally[(size_t)rank * job->n_rail + rail];
 }
 
+bool ni_has_rail(const struct ni_job *job, unsigned rank, unsigned rail)
+{
+    const struct ni_pod *pod = &job->pod[rank];
+
+    return pod->here && rail < pod->n_rail && !pod->rail[rail].gap;
+}
+
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank)
 {
     const struct ni_pod *pod = &job->pod[rank];
@@ -41,6 +48,24 @@ enum ni_outcome ni_outcome_of(const struct ni_job *job, const struct ni_findings
     if (ni_findings_count(f, NI_ERROR) + warnings > 0)
         return NI_JOB_BAD;
     return job->n_result > 0 ? NI_JOB_GOOD : NI_JOB_UNTESTED;
+}
+
+/* Puts who came and was refused: it may be a pod that is missing. */
+static void put_who_was_refused(struct ni_text *to, const struct ni_findings *f)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < f->n; i++) {
+        if (f->at[i].id != NI_F_JOB_REFUSED)
+            continue;
+        if (n == 0)
+            ni_putf(to, " (refused: %s: %s", f->at[i].subject, f->at[i].message);
+        n++;
+    }
+    if (n > 1)
+        ni_putf(to, "; and %u more", n - 1);
+    if (n > 0)
+        ni_put(to, ")");
 }
 
 void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,
@@ -68,6 +93,8 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct n
     if (all == 0 && outcome == NI_JOB_UNTESTED)
         ni_put(to, "no pod of the job has a rail; ");
     ni_putf(to, "%u of %u pod%s came", came, job->ranks, job->ranks == 1 ? "" : "s");
+    if (came < job->ranks)
+        put_who_was_refused(to, f);
     if (rails > 0)
         ni_putf(to, ", %u of %u rails are good", good, rails);
 }

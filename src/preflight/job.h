@@ -28,8 +28,9 @@ struct ni_pod_setting {
 struct ni_pod {
     bool here;                                 /* the pod came, and its facts are here */
     char host[NI_POD_NAME], node[NI_POD_NAME]; /* node: NODE_NAME, else "" */
+    char leaf[NI_POD_NAME]; /* the switch above the node, where something tells it; else "" */
     enum ni_transport transport;
-    unsigned n_setting, n_rail;
+    unsigned n_setting, n_rail;     /* n_rail: with gaps */
     struct ni_pod_setting *setting; /* n_setting of them; the owner of the pod keeps them */
     struct ni_rail *rail;
 };
@@ -58,6 +59,7 @@ struct ni_rail_tally {
     enum ni_rail_verdict verdict;
     /* pairs; without those in which another rail is certainly at fault */
     unsigned passed, failed;
+    unsigned misled;   /* pairs whose packets went to somebody else */
     unsigned measured; /* passed pairs of which both rates are known */
     /* the rank + 1 with which it passed by new queue pairs; 0: none */
     unsigned passed_again;
@@ -66,6 +68,15 @@ struct ni_rail_tally {
     /* the first median, and the slowest acknowledgement of all */
     int64_t latency_ns, slowest_ns;
     const struct ni_pair_result *failure; /* the failure that says most, or NULL */
+};
+
+/* What the pairs of a round are. */
+enum ni_round_kind {
+    NI_ROUND_ALL,   /* of all pods */
+    NI_ROUND_AGAIN, /* some pairs with the same queue pairs: what failed or was late */
+    NI_ROUND_ALONE, /* one pair of each rail, so too: what was slow */
+    NI_ROUND_PORTS, /* ports that failed or were slow, with others and new queue pairs */
+    NI_ROUND_NAMES  /* pods of two leaves with those of others, to tell which leaf it is */
 };
 
 struct ni_job {
@@ -77,8 +88,13 @@ struct ni_job {
     unsigned n_result;
     struct ni_pair_result *result; /* in the order of the rounds */
     unsigned rounds;               /* the number of rounds that were run */
+    enum ni_round_kind kind;       /* the kind of the last of them */
+    unsigned all, ports, names;    /* how many of these kinds there were */
+    unsigned suspects;             /* slow ports in the last round of that kind */
+    unsigned since;                /* the first result of the last round whose paths are judged */
+    uint8_t alone[NI_MAX_RAILS];   /* rounds of that kind from there on */
     struct ni_rail_tally *tally;   /* by rank and rail: ni_tally_of */
-    int64_t median;                /* the median of all writes and reads, in parts of the rates */
+    int64_t median; /* the median of the full rounds' writes and reads, in parts of the rates */
 };
 
 /* How the preflight of a job ended. */
@@ -92,10 +108,13 @@ enum ni_outcome {
 /* The verdict of pod 0 on the job; or, if pod 0 was not reached, the reason. */
 struct ni_verdict {
     enum ni_outcome outcome;
+    bool nobody;              /* this pod found no other one in time */
     char line[704];           /* one line, without its end */
     const struct ni_job *job; /* the results, at pod 0; otherwise NULL */
 };
 
+/* Returns true if the pod came and has a rail of that number. */
+bool ni_has_rail(const struct ni_job *job, unsigned rank, unsigned rail);
 struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail);
 /* Puts a pod's name: "trainer-17 (node-b3)", or "rank 17" if it never came. */
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);

@@ -140,22 +140,28 @@ static void work(struct participant *l)
         task->session = m->session;
         task->bytes = m->bytes;
         task->move_ms = move_ms(l, m->move_ms);
+        task->n_queue = NI_MAX_QUEUES;
+        task->small = m->small;
     }
     for (unsigned i = 0; i < n_item; i++) {
         const struct ni_item *it = &m->item[i];
-        struct ni_rail_task *task = &l->rails.task[it->rail];
+        struct ni_rail_task *task = &l->rails.task[it->own];
 
+        task->number = it->rail;
         task->has[it->role] = true;
         task->partner[it->role] = it->partner;
+        task->queues[it->role] = it->queues;
+        if (it->role == NI_ROLE_INITIATOR)
+            task->batch = it->batch;
         task->peer[it->role] = it->end;
     }
     let_work(l, m->work, NI_RAIL_MS + 3 * (int64_t)move_ms(l, m->move_ms));
     for (unsigned i = 0; i < n_item; i++) {
         struct ni_item *it = &m->item[i];
-        const struct ni_rail_task *task = &l->rails.task[it->rail];
+        const struct ni_rail_task *task = &l->rails.task[it->own];
 
         it->result = task->result[it->role];
-        it->end = m->work == NI_WORK_QUEUES ? task->own[it->role] : none;
+        it->end = m->work < NI_WORK_CONNECT ? task->own[it->role] : none;
     }
 }
 
@@ -313,6 +319,7 @@ int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret
     l->why = ni_text_on(ret->line, sizeof(ret->line));
     open_rails(l);
     r = fd >= 0 ? take_part(l) : find_coordinator(l);
+    ret->nobody = r == -ETIMEDOUT && !l->begun && !ni_has_prefix(l->why.buf, "pod 0 ");
     begin_work(l);
     ni_rails_end(&l->rails);
     if (r != 0)

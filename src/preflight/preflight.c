@@ -127,6 +127,17 @@ static const struct ni_option preflight_options[] = {
         .help = "preflight: how long to wait for all pods to come",
     },
     {
+        .name = "late",
+        .group = NI_GROUP_PREFLIGHT,
+        .verbs = MEETING,
+        .arg = "refuse|selftest",
+        .initial = "refuse",
+        .take = ni_take_word,
+        .at = offsetof(struct ni_preflight_options, late),
+        .help = "preflight: what a pod does that finds no other one within that time: replaced, "
+                "while the others run; selftest: judges itself",
+    },
+    {
         .name = "seconds",
         .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
@@ -165,7 +176,7 @@ enum {
 
 /* The byte that the child sends, and that --once keeps: the first letter of the outcome's word.
    UNTOLD: none. */
-enum verdict { UNTOLD, GOOD = 'g', NOT_TESTED = 'n', BAD = 'b' };
+enum verdict { UNTOLD, GOOD = 'g', NOT_TESTED = 'n', BAD = 'b', LATE = 'l' };
 enum { BEGUN = 'w' }; /* the byte before that: waiting for pods is over */
 
 /* Writes the picture of --svg. 0 or -errno. */
@@ -225,8 +236,9 @@ static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *ve
     const bool must = runs && (ctx->options.policy.require & NI_REQUIRE_PREFLIGHT) != 0;
     struct ni_text why = NI_TEXT(1024);
     /* that nothing was tested is no surprise where sockets are meant */
-    const bool calm = verdict->outcome == NI_JOB_GOOD || (verdict->outcome == NI_JOB_UNTESTED &&
-                                                          ctx->options.policy.mode == NI_MODE_TCP);
+    const bool meant =
+        verdict->outcome == NI_JOB_UNTESTED && ctx->options.policy.mode == NI_MODE_TCP;
+    const bool calm = !verdict->nobody && (verdict->outcome == NI_JOB_GOOD || meant);
     bool told = true;
 
     ni_putf(&why, "%s%s", must ? "the preflight is " : "preflight: ", verdict->line);
@@ -290,6 +302,26 @@ static void add_cpu(struct ni_pod *pod)
 #endif
 }
 
+/* Finds the switch above the node, which bad paths may have in common: what the user says, else the
+   last switch of Slurm's address, whose parts are switches from the top down, and the node (Slurm
+   25.05 srun.1 SLURM_TOPOLOGY_ADDR). */
+static void add_leaf(struct ni_pod *pod, const struct ni_env *env)
+{
+    const char *told = ni_env_get(env, "NODE_LEAF"),
+               *slurm = ni_env_get(env, "SLURM_TOPOLOGY_ADDR");
+    const char *node = slurm ? strrchr(slurm, '.') : NULL;
+    const char *leaf = node;
+
+    if (told && told[0]) {
+        (void)ni_copyn(pod->leaf, sizeof(pod->leaf), told, strnlen(told, sizeof(pod->leaf) - 1));
+        return;
+    }
+    while (leaf && leaf > slurm && leaf[-1] != '.')
+        leaf--;
+    if (node && node - leaf < (ptrdiff_t)sizeof(pod->leaf))
+        (void)ni_copyn(pod->leaf, sizeof(pod->leaf), leaf, (size_t)(node - leaf));
+}
+
 /* Meets the other pods, in the child. CAP_IPC_LOCK counts as it will in the command: without it the
    rails' memory may be too much. */
 static void meet_pods(struct ni_context *ctx, const struct ni_party *party, struct ni_verdict *ret)
@@ -329,6 +361,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
     ni_describe_pod(&ctx->work, &pod, rail, setting);
     (void)gethostname(pod.host, sizeof(pod.host) - 1);
     (void)ni_copy(pod.node, sizeof(pod.node), node ? node : "");
+    add_leaf(&pod, &ctx->own);
     add_cpu(&pod);
     /* the findings of this pod were printed before */
     memset(&ctx->findings, 0, sizeof(ctx->findings));
@@ -364,12 +397,18 @@ static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *l
         if (n < 0 || !p[0].revents)
             continue;
         if (byte != BEGUN)
-            return byte == GOOD || byte == NOT_TESTED ? (enum verdict)byte : BAD;
+            return byte == GOOD || byte == NOT_TESTED || byte == LATE ? (enum verdict)byte : BAD;
         if (!begun)
             until_ms = ni_now_ms() + ROUNDS_MS;
         begun = true;
     }
     return UNTOLD;
+}
+
+/* Returns true if this pod found nobody and is to judge itself. */
+static bool is_late(const struct ni_verdict *verdict)
+{
+    return verdict->nobody && ni_preflight_options.late == NI_LATE_SELFTEST;
 }
 
 /* Lets a child process do the preflight, so that no memory, descriptor or capability of it stays
@@ -401,13 +440,16 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
         to_parent = fd[1];
         meet_pods(ctx, party, &verdict);
         say_begun(NULL);
-        byte = (char)conclude(ctx, &verdict);
+        /* LATE: the parent judges, for a self-test needs what was given up here */
+        byte = (char)(is_late(&verdict) ? LATE : conclude(ctx, &verdict));
         _exit(write(fd[1], &byte, 1) == 1 ? 0 : 1);
     }
     (void)close(fd[1]);
     if (pid > 0)
         told = listen_to(fd[0], signals, within_ms, &late);
-    if (late)
+    if (late && ni_preflight_options.late == NI_LATE_SELFTEST)
+        told = LATE;
+    else if (late)
         (void)ni_format(verdict.line, sizeof(verdict.line),
                         "bad: pod 0 was not found within %u s: does the name server answer?",
                         ni_preflight_options.within);
@@ -418,11 +460,12 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
     return told != UNTOLD ? told : conclude(ctx, &verdict);
 }
 
-/* Judges a job of one pod, which has nobody to meet, by its self-test. */
-static enum verdict alone(struct ni_context *ctx, const struct ni_trials *trials)
+/* Judges this pod by its self-test: the only one of its job, or one that is late. */
+static enum verdict alone(struct ni_context *ctx, const struct ni_trials *trials, bool late)
 {
     struct ni_text why = NI_TEXT(NI_REASON);
-    struct ni_verdict verdict = {.outcome = NI_JOB_UNTESTED};
+    struct ni_verdict verdict = {.outcome = NI_JOB_UNTESTED, .nobody = late};
+    char what[96] = "one pod takes part";
 
     if (ni_wants_trials(&ctx->work)) {
         const struct ni_trials *all = trials ? trials : ni_try_ports(ctx);
@@ -432,8 +475,13 @@ static enum verdict alone(struct ni_context *ctx, const struct ni_trials *trials
         else if (!all || all->n > 0 || ctx->options.strict) /* having no port is a warning */
             verdict.outcome = NI_JOB_BAD;
     }
-    (void)ni_format(verdict.line, sizeof(verdict.line), "%s: one pod takes part: %s",
-                    ni_outcome_words[verdict.outcome], why.len > 0 ? why.buf : "nobody to meet");
+    if (late)
+        (void)ni_format(what, sizeof(what),
+                        "no other pod was found within %u s, and it starts late",
+                        ni_preflight_options.within);
+    (void)ni_format(verdict.line, sizeof(verdict.line), "%s: %s: %s",
+                    ni_outcome_words[verdict.outcome], what,
+                    why.len > 0 ? why.buf : "nobody to meet");
     return conclude(ctx, &verdict);
 }
 
@@ -568,7 +616,9 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
     }
     if (verdict.line[0])
         return conclude(ctx, &verdict) != BAD ? 0 : NI_EXIT_FAILED;
-    is = party.ranks == 1 ? alone(ctx, trials) : ask_child(ctx, &party);
+    is = party.ranks == 1 ? alone(ctx, trials, false) : ask_child(ctx, &party);
+    if (is == LATE)
+        return alone(ctx, trials, true) != BAD ? 0 : NI_EXIT_FAILED;
     /* a pod that has started its command does not come to another meeting */
     if (ni_preflight_options.once &&
         (is != BAD || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))

@@ -20,9 +20,10 @@ bool ni_preflight_allows(struct ni_context *ctx, const struct ni_trials *trials)
 
 struct ni_preflight_options {
     struct ni_party_options party;
-    unsigned within;  /* seconds */
-    unsigned move_ms; /* --seconds */
-    const char *once; /* file; NULL: none */
+    unsigned within;                                /* seconds */
+    enum { NI_LATE_REFUSE, NI_LATE_SELFTEST } late; /* what a pod does that finds nobody */
+    unsigned move_ms;                               /* --seconds */
+    const char *once;                               /* file; NULL: none */
 };
 extern struct ni_preflight_options ni_preflight_options;
 extern const struct ni_option_rows ni_preflight_rows;

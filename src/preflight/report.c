@@ -20,6 +20,21 @@ const char *const ni_rail_words[] = {
     [NI_RAIL_FAILED] = "failed",
 };
 
+const char *const ni_path_words[] = {
+    [NI_PATH_GOOD] = "good", [NI_PATH_SUSPECT] = "suspect", [NI_PATH_ONCE] = "once",
+    [NI_PATH_SLOW] = "slow", [NI_PATH_LOSSY] = "lossy",     [NI_PATH_BROKEN] = "broken",
+};
+
+enum ni_path_verdict ni_worst_path(const struct ni_pair_result *x)
+{
+    enum ni_path_verdict worst = NI_PATH_GOOD;
+
+    for (unsigned q = 0; q < x->n_queue; q++)
+        if (x->queue[q].verdict > worst)
+            worst = x->queue[q].verdict;
+    return worst;
+}
+
 struct ni_flow ni_slower_flow(const struct ni_rail_tally *t)
 {
     return t->send.mbps < t->receive.mbps ? t->send : t->receive;
@@ -102,8 +117,7 @@ void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
         passed += job->result[i].step == NI_PAIR_DONE;
     ni_putf(out,
             "\n%u of %u pair%s passed in %u round%s: each rail with that of the next pod%s\n"
-            "Not tried: pairs of different rails, GPU memory, and other paths that a switch may "
-            "choose\n",
+            "Not tried: pairs of different rails, GPU memory, and paths that no queue pair took\n",
             passed, job->n_result, ni_plural(job->n_result), job->rounds, ni_plural(job->rounds),
             job->ranks > 3 ? ", and of the pod half the job away" : "");
 }

@@ -44,6 +44,7 @@ static void rail_json(struct ni_json *j, const struct ni_job *job, unsigned rank
     ni_json_int(j, "rank", rank);
     ni_json_text(j, "host", pod->host);
     ni_json_text_or_null(j, "node", pod->node);
+    ni_json_text_or_null(j, "leaf", pod->leaf);
     ni_json_int(j, "rail", rail);
     ni_json_text(j, "hca", r->hca);
     ni_json_int(j, "port", r->port);
@@ -60,6 +61,46 @@ static void rail_json(struct ni_json *j, const struct ni_job *job, unsigned rank
     ni_json_int_or_null(j, "latency_ns", t->latency_ns > 0, t->latency_ns);
     ni_json_int_or_null(j, "slowest_ns", t->slowest_ns > 0, t->slowest_ns);
     failure_json(j, t->failure, rank);
+    ni_json_end(j);
+}
+
+static void queue_json(struct ni_json *j, unsigned number, const struct ni_queue_result *queue)
+{
+    ni_json_object(j, NULL);
+    ni_json_int(j, "queue", number);
+    ni_json_text(j, "verdict", ni_path_words[queue->verdict]);
+    ni_json_text(j, "step", ni_pair_step_text(queue->step));
+    ni_json_text(j, "errno", ni_errno_name(queue->err));
+    ni_json_int_or_null(j, "wc_status", queue->wc != 0, queue->wc);
+    ni_json_int_or_null(j, "write_mbps", queue->write_mbps > 0, queue->write_mbps);
+    ni_json_int_or_null(j, "read_mbps", queue->read_mbps > 0, queue->read_mbps);
+    ni_json_int_or_null(j, "slowest_ns", queue->slowest_ns > 0, queue->slowest_ns);
+    ni_json_int(j, "late", queue->late);
+    ni_json_end(j);
+}
+
+/* Writes one pair; its queue pairs only if one of them is not good, or was tried again. */
+static void path_json(struct ni_json *j, const struct ni_pair_result *x)
+{
+    const enum ni_path_verdict worst = ni_worst_path(x);
+
+    ni_json_object(j, NULL);
+    ni_json_int(j, "round", x->round);
+    ni_json_bool(j, "full", x->full);
+    ni_json_int_or_null(j, "again", x->again > 0, (int64_t)x->again - 1);
+    ni_json_int(j, "rail", x->pair.rail);
+    ni_json_int(j, "from", x->pair.from);
+    ni_json_int(j, "to", x->pair.to);
+    ni_json_text(j, "step", ni_pair_step_text(x->step));
+    ni_json_text(j, "verdict", ni_path_words[worst]);
+    ni_json_int_or_null(j, "write_mbps", x->write_mbps > 0, x->write_mbps);
+    ni_json_int_or_null(j, "read_mbps", x->read_mbps > 0, x->read_mbps);
+    ni_json_int_or_null(j, "slowest_ns", x->slowest_ns > 0, x->slowest_ns);
+    ni_json_array(j, "queues");
+    for (unsigned q = 0; q < x->n_queue && (worst != NI_PATH_GOOD || x->again > 0); q++)
+        if (x->queues == 0 || (x->queues & 1U << q))
+            queue_json(j, q, &x->queue[q]);
+    ni_json_end(j);
     ni_json_end(j);
 }
 
@@ -80,9 +121,15 @@ static void job_json(struct ni_json *j, const struct ni_view *view, const struct
     ni_json_int(j, "findings_dropped", view->findings->dropped);
     ni_json_array(j, "rails");
     for (unsigned p = 0; p < job->ranks; p++) {
-        for (unsigned r = 0; job->pod[p].here && r < job->pod[p].n_rail; r++)
-            rail_json(j, job, p, r);
+        for (unsigned r = 0; r < job->n_rail; r++) {
+            if (ni_has_rail(job, p, r))
+                rail_json(j, job, p, r);
+        }
     }
+    ni_json_end(j);
+    ni_json_array(j, "paths");
+    for (unsigned i = 0; i < job->n_result; i++)
+        path_json(j, &job->result[i]);
     ni_json_end(j);
 }
 

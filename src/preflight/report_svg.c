@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a preflight, as a picture: a row for each pod, a column for each rail; many pods
+/* The report of a preflight, as a picture: first a row for each pod, a column for each rail; many pods
    stand side by side in a row. A bluer mark is a faster rail. A rail that is not good has
    another shape too, and a colour that all eyes tell from blue and from the others (Okabe and
-   Ito's palette). */
+   Ito's palette). Below, for each rail, the pairs of the last round of all pods: pods by pods. */
 #include "preflight/report_svg.h"
 
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 #include "preflight/report.h"
+#include "preflight/tally.h"
 #include "print/svg.h"
 #include "rail/step.h"
 
@@ -69,6 +70,94 @@ static void put_verdict_legend(struct ni_text *out, unsigned y)
     ni_put_svg_text(out, x, y, "The bluer, the faster.");
 }
 
+/* ---- pods by pods ---- */
+
+enum { SIDE = 512, /* of a square, at most */ DOT = 8, SMALLEST = 3, SQUARES = 4 /* in a row */ };
+
+/* Returns the round that is drawn: the last of all pods. UINT32_MAX: there was none. */
+static unsigned drawn_round(const struct ni_job *job)
+{
+    unsigned round = UINT32_MAX;
+
+    for (unsigned i = 0; i < job->n_result; i++)
+        if (job->result[i].full)
+            round = job->result[i].round;
+    return round;
+}
+
+static unsigned side_of(const struct ni_job *job)
+{
+    return job->ranks * DOT < SIDE ? job->ranks * DOT : SIDE;
+}
+
+/* Returns how far down the squares reach. */
+static unsigned squares_height(const struct ni_job *job)
+{
+    const unsigned rows = (job->n_rail + SQUARES - 1) / SQUARES;
+
+    return drawn_round(job) == UINT32_MAX ? 0 : rows * (side_of(job) + 40);
+}
+
+/* Returns the colour of a pair: by its verdict, and of good ones by its share of the median. */
+static const char *colour_of(const struct ni_pair_result *x)
+{
+    static const char *const blue[] = {"#e3f2fb", "#b9dff5", "#88caef", "#56b4e9"};
+    const int64_t least = x->write_mbps < x->read_mbps ? x->write_mbps : x->read_mbps;
+    const int64_t parts = x->rate > 0 ? least * NI_JOB_PARTS / x->rate : 0;
+    const int64_t percent = x->pair_median > 0 ? parts * 100 / x->pair_median : 100;
+    const enum ni_path_verdict worst = ni_worst_path(x);
+
+    if (x->step != NI_PAIR_DONE || worst >= NI_PATH_LOSSY)
+        return styles[NI_RAIL_FAILED].colour;
+    if (worst == NI_PATH_SLOW)
+        return styles[NI_RAIL_SLOW].colour;
+    if (worst == NI_PATH_ONCE)
+        return styles[NI_RAIL_PATH].colour;
+    return blue[(percent >= 80) + (percent >= 90) + (percent >= 95)];
+}
+
+/* Draws one square: each pair of the round stands in the row of the pod that writes, and in the
+   column of its partner. */
+static void put_square(struct ni_text *out, const struct ni_job *job, unsigned rail, unsigned x0,
+                       unsigned y0)
+{
+    const unsigned side = side_of(job), round = drawn_round(job);
+    const unsigned n = job->ranks > 0 ? job->ranks : 1;
+    const unsigned dot = side / n > SMALLEST ? side / n : SMALLEST;
+
+    ni_putf(out,
+            "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"none\" stroke=\"#888\" "
+            "stroke-width=\"0.4\"/>\n",
+            x0, y0, side, side);
+    for (unsigned i = 0; i < job->n_result; i++) {
+        const struct ni_pair_result *x = &job->result[i];
+
+        if (x->round != round || x->pair.rail != rail)
+            continue;
+        ni_putf(out,
+                "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"%s\"><title>%u with "
+                "%u: %s</title></rect>\n",
+                x0 + x->pair.to * side / n, y0 + x->pair.from * side / n, dot, dot, colour_of(x),
+                x->pair.from, x->pair.to,
+                x->step == NI_PAIR_DONE ? ni_path_words[ni_worst_path(x)] : "failed");
+    }
+}
+
+static void put_squares(struct ni_text *out, const struct ni_job *job, unsigned top)
+{
+    const unsigned round = drawn_round(job);
+
+    for (unsigned r = 0; r < job->n_rail && round != UINT32_MAX; r++) {
+        const unsigned x = LEFT + r % SQUARES * (side_of(job) + LEFT + 140);
+        const unsigned y = top + r / SQUARES * (side_of(job) + 40) + 20;
+        struct ni_text t = NI_TEXT(64);
+
+        ni_putf(&t, "rail %u: who with whom, round %u", r, round + 1);
+        ni_put_svg_text(out, x, y - 6, t.buf);
+        put_square(out, job, r, x, y);
+    }
+}
+
 void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
 {
     enum { LETTERS = 110 /* of the sentence */ };
@@ -80,8 +169,12 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
     const bool named = across == 1;
     const unsigned first = LEFT + (named ? 300 : 44), row = named ? 20 : MARK;
     const unsigned column = named ? 60 : across * MARK + 16;
-    const unsigned wide = first + job->n_rail * column + LEFT, w = wide < 860 ? 860 : wide;
-    const unsigned h = TOP + (job->ranks + across - 1) / across * row + LEFT;
+    const unsigned squares = job->n_rail < SQUARES ? job->n_rail : SQUARES;
+    const unsigned left = squares * (side_of(job) + LEFT + 140) + LEFT;
+    const unsigned table = first + job->n_rail * column + LEFT;
+    const unsigned wide = table > left ? table : left, w = wide < 860 ? 860 : wide;
+    const unsigned top = TOP + (job->ranks + across - 1) / across * row + LEFT;
+    const unsigned h = top + squares_height(job);
     struct ni_text sentence = NI_TEXT(1024), head = NI_TEXT(1024);
     ni_putf(&sentence, "preflight: %s", verdict->line);
     ni_put_quoted(&head, sentence.buf, sentence.len, LETTERS);
@@ -111,5 +204,6 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
         for (unsigned r = 0; r < job->n_rail; r++)
             put_rail(out, job, p, r, first + r * column + p % across * MARK, y, named);
     }
+    put_squares(out, job, top);
     ni_put(out, "</svg>\n");
 }

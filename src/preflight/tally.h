@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tally: results of each rail, and the pairs to try next. */
+/* The tally: the results of each rail, and the verdict on it. */
 #ifndef NCCL_INIT_PREFLIGHT_TALLY_H
 #define NCCL_INIT_PREFLIGHT_TALLY_H
 
@@ -11,6 +11,9 @@
 
 enum { NI_JOB_PARTS = 10000000 /* parts of a rate */ };
 
+/* The roles that a rail has in the next round, as bits. */
+enum ni_busy { NI_SENDS = 1, NI_RECEIVES = 2 };
+
 typedef bool ni_rail_is(const struct ni_job *job, unsigned rank, unsigned rail);
 
 /* Fills job->tally and median. */
@@ -18,13 +21,15 @@ void ni_tally(struct ni_job *job);
 /* Returns the percentage of the median in the slower direction. */
 int64_t ni_least_percent(const struct ni_rail_tally *t);
 ni_rail_is ni_takes_part;
+/* Returns true if the rail failed or was slow with all its partners. */
+ni_rail_is ni_is_bad_port;
 /* Returns the number of pods whose rail of that number satisfies `is`. */
 unsigned ni_count_rails(const struct ni_job *job, unsigned rail, ni_rail_is *is);
 
-/* Adds the pairs of the next round to job->result, which must have room for ranks * n_rail more.
-   They follow from the earlier rounds: at most one pair from, and one to, each rail of a pod.
-   false: enough is known. */
-bool ni_next_round(struct ni_job *job);
+/* Returns the rate of the slower end in Mb/s; 0 if one is not known. */
+int64_t ni_pair_rate(const struct ni_job *job, const struct ni_pair *pair);
+/* Returns true if both pods are there, and the rails have not these roles in the next round yet. */
+bool ni_is_free(const struct ni_job *job, const struct ni_pair *pair);
 /* Returns true if the failure certainly belongs to one end. */
 bool ni_is_own(const struct ni_pair_result *x);
 

@@ -46,6 +46,7 @@ struct member {
 };
 
 /* clang-format off */
+#define MAC_MAX ((INT64_C(1) << 48) - 1) /* six bytes */
 #define IT(type, name) ((struct type *)NULL)->name
 #define ONE(kind, type, name, min, max) \
     {#name, kind, offsetof(struct type, name), sizeof(IT(type, name)), (min), (max), NULL, 0, 0}
@@ -59,12 +60,27 @@ struct member {
      NI_COUNT(IT(type, name)), (members), NI_COUNT(members), offsetof(struct type, count)}
 /* clang-format on */
 
+static const struct member queue_end_members[] = {
+    WHOLE(ni_queue_end, qpn, 0, UINT32_MAX),
+    WHOLE(ni_queue_end, psn, 0, UINT32_MAX),
+};
+static const struct member queue_members[] = {
+    WHOLE(ni_queue_result, step, 0, NI_PAIR_DONE),
+    WHOLE(ni_queue_result, err, 0, 4095),
+    WHOLE(ni_queue_result, wc, 0, UINT16_MAX),
+    WHOLE(ni_queue_result, slowest_ns, 0, INT64_MAX),
+    WHOLE(ni_queue_result, late, 0, NI_MAX_SMALL),
+    WHOLE(ni_queue_result, write_mbps, 0, INT32_MAX),
+    WHOLE(ni_queue_result, read_mbps, 0, INT32_MAX),
+};
 static const struct member item_members[] = {
     WHOLE(ni_item, rail, 0, NI_MAX_RAILS - 1),
+    WHOLE(ni_item, own, 0, NI_MAX_RAILS - 1),
     WHOLE(ni_item, role, 0, NI_ROLES - 1),
     WHOLE(ni_item, partner, 0, NI_MAX_RANKS - 1),
-    WHOLE(ni_item, end.qpn, 0, UINT32_MAX),
-    WHOLE(ni_item, end.psn, 0, UINT32_MAX),
+    WHOLE(ni_item, queues, 0, UINT8_MAX),
+    WHOLE(ni_item, batch, 0, NI_MAX_QUEUES),
+    LIST(ni_item, end.queue, end.n_queue, queue_end_members),
     WHOLE(ni_item, end.rkey, 0, UINT32_MAX),
     WHOLE(ni_item, end.address, 0, INT64_MAX),
     GID(ni_item, end.gid),
@@ -76,10 +92,12 @@ static const struct member item_members[] = {
     YES(ni_item, result.silent),
     WHOLE(ni_item, result.err, 0, 4095), /* MAX_ERRNO, linux include/linux/err.h */
     WHOLE(ni_item, result.wc, 0, UINT16_MAX),
+    WHOLE(ni_item, result.neighbour, 0, MAC_MAX),
     WHOLE(ni_item, result.latency_ns, 0, INT64_MAX),
     WHOLE(ni_item, result.slowest_ns, 0, INT64_MAX),
     WHOLE(ni_item, result.write_mbps, 0, INT32_MAX),
     WHOLE(ni_item, result.read_mbps, 0, INT32_MAX),
+    LIST(ni_item, result.queue, result.n_queue, queue_members),
 };
 static const struct member subnet_members[] = {
     GID(ni_subnet, ip),
@@ -94,6 +112,7 @@ static const struct member rail_members[] = {
     WHOLE(ni_rail, index, -1, INT32_MAX),
     GID(ni_rail, gid),
     YES(ni_rail, v2),
+    WHOLE(ni_rail, mac, 0, MAC_MAX),
     NUM(ni_rail, netdev_mtu),
     NUM(ni_rail, mbps),
     WHOLE(ni_rail, path_mtu, 0, 4096),
@@ -122,6 +141,7 @@ static const struct {
     {IN(HELLO), TEXT(ni_message, party.key)},
     {IN(HELLO) | IN(FACTS), TEXT(ni_message, pod.host)},
     {IN(FACTS), TEXT(ni_message, pod.node)},
+    {IN(FACTS), TEXT(ni_message, pod.leaf)},
     {IN(FACTS), WHOLE(ni_message, pod.transport, 0, NI_NET_OTHER)},
     {IN(FACTS), LIST(ni_message, setting, pod.n_setting, setting_members)},
     {IN(FACTS), LIST(ni_message, rail, pod.n_rail, rail_members)},
@@ -131,6 +151,7 @@ static const struct {
     {IN(DO), WHOLE(ni_message, session, 0, INT64_MAX)},
     {IN(DO), WHOLE(ni_message, bytes, 0, INT64_MAX)},
     {IN(DO), WHOLE(ni_message, move_ms, 0, INT32_MAX / 4)},
+    {IN(DO), WHOLE(ni_message, small, 0, NI_MAX_SMALL)},
     {IN(DO) | IN(DONE), LIST(ni_message, item, n_item, item_members)},
     {IN(NO) | IN(VERDICT), TEXT(ni_message, verdict.line)},
     {IN(VERDICT), WHOLE(ni_message, verdict.outcome, 0, NI_JOB_OUTCOMES - 1)},

@@ -25,10 +25,11 @@ enum ni_message_type {
 };
 
 enum {
-    /* 1: ends and results of items were lists; 2: nobody was alive; 3: a verdict was good or not */
+    /* 1: ends and results of items were lists; 2: nobody was alive; 3: a verdict was good or not,
+       and a pair had one queue pair */
     NI_MEET_PROTOCOL = 4,
-    NI_MEET_HELLO = 1024,    /* bytes of the first message, at most */
-    NI_MEET_MESSAGE = 65536, /* bytes of a later message, at most */
+    NI_MEET_HELLO = 1024,     /* bytes of the first message, at most */
+    NI_MEET_MESSAGE = 131072, /* bytes of a later message, at most */
     NI_WIRE_HEAD = 4,
     NI_ALIVE_MS = 1000,
     NI_WIRE_ITEMS = NI_MAX_RAILS * NI_ROLES
@@ -37,7 +38,10 @@ enum {
 /* One rail of one pod in one role. */
 struct ni_item {
     unsigned rail, role, partner;
-    struct ni_rail_end end;       /* DO: the partner's; DONE: its own, after NI_WORK_QUEUES */
+    unsigned own;           /* the number that the pod itself gives the rail; rail is the job's */
+    unsigned queues;        /* DO: the queue pairs that take part, as bits; 0: all */
+    unsigned batch;         /* DO: of these move at once */
+    struct ni_rail_end end; /* DO: the partner's; DONE: its own, of new or begun queue pairs */
     struct ni_pair_result result; /* DONE; pair, round and at_to are known to the coordinator */
 };
 
@@ -55,6 +59,7 @@ struct ni_message {
     uint64_t session;
     int64_t bytes;
     int move_ms;
+    unsigned small; /* timed writes of each queue pair */
     unsigned n_item;
     struct ni_item item[NI_WIRE_ITEMS];
     /* FACTS: the pod; its arrays are the members below */

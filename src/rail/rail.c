@@ -21,6 +21,7 @@
 #include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "rail/neighbour.h"
 #include "rail/step.h"
 
 enum {
@@ -30,11 +31,14 @@ enum {
     WINDOW = 1 << 20,
     SMALL_AT = PAGE / 2, /* the place of small writes */
     SMALL = 8,           /* bytes of a timed write */
-    SAMPLES = 64,        /* number of timed writes */
-    CHUNK_MIN = 8192,    /* larger than any path MTU, so that a large packet is seen on each pair */
+    SAMPLES = 64,        /* number of timed writes, if nothing else is asked for */
+    /* So long after the first of those that were sent at the same moment: it was lost, and sent again
+       after TIMEOUT. What delays all of them is a busy host at either end. */
+    LATE_NS = 50000000,
+    CHUNK_MIN = 8192, /* larger than any path MTU, so that a large packet is seen on each pair */
     CHUNK_FIRST = 65536,
     CHUNK_MAX = 1 << 20,
-    DEPTH = 8,      /* work requests in flight: the largest fill 400 Gb/s for 160 us */
+    DEPTH = 16,     /* work requests of a queue pair in flight, and of a part of the window each */
     READS_MAX = 16, /* RDMA reads in flight, if the device can */
     FLIGHT_NS = 3000000,
     TIMEOUT = 14, /* 4.096 us * 2^14: what is not acknowledged for 67 ms is sent again, */
@@ -48,7 +52,8 @@ enum {
     DISCARD_PORT = 9,
     /* Between polls while bulk moves: the requests in flight last longer, and a pod may have fewer
        processors than rails, or a quota of them. */
-    NAP_NS = 20000
+    NAP_NS = 20000,
+    STALL_NS = 5000000 /* between polls: the process did not run */
 };
 #define SECOND   INT64_C(1000000000)
 #define PATIENCE (2 * SECOND) /* if this side drops packets there is no completion at all */
@@ -58,6 +63,14 @@ struct identity {
     uint64_t session;
     uint32_t rank, partner;
     uint64_t number;
+};
+
+/* One queue pair in a stream of data. */
+struct lane {
+    size_t window;          /* bytes of its part of the windows, which it uses again and again */
+    int64_t moved, took_ns; /* took_ns: until its last completion */
+    unsigned flying;        /* requests */
+    int err;
 };
 
 struct rail {
@@ -77,9 +90,10 @@ struct rail {
     size_t size, window;
     struct ibv_mr *target, *own; /* the peer has rights to the first only */
     struct ibv_cq *cq;
-    struct ibv_qp *qp[NI_ROLES];
-    size_t bulk;            /* bytes of the window that were written and read back */
-    int64_t moved, took_ns; /* of the last stream */
+    struct ibv_qp *qp[NI_ROLES][NI_MAX_QUEUES];
+    struct lane lane[NI_MAX_QUEUES];
+    uint64_t streams; /* the number of the stream, a part of the number of its requests */
+    int64_t begin_ns, stalled_ns;
 };
 
 /* A step returns 0, an errno, or FAILED: the completion says more, or the data is wrong. */
@@ -104,6 +118,12 @@ static int verbs_error(const void *object)
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Returns true if the rail is its own partner. */
+static bool is_alone(const struct ni_rail_task *task)
+{
+    return task->has[NI_ROLE_INITIATOR] && task->partner[NI_ROLE_INITIATOR] == task->rank;
 }
 
 /* ---- the device ---- */
@@ -188,6 +208,8 @@ static int ask_device(struct rail *r)
 
     if (err != 0)
         return err;
+    if (rail->link != NI_LINK_IB)
+        rail->mac = ni_own_mac(rail->netdev);
     r->task->max_qp = r->attr.max_qp;
     r->task->max_mr = r->attr.max_mr;
     (void)ni_copyn(rail->firmware, sizeof(rail->firmware), r->attr.fw_ver,
@@ -239,27 +261,67 @@ static int register_memory(struct rail *r)
 
 /* ---- queue pairs ---- */
 
+/* Returns the number of queue pairs of each role. */
+static unsigned count_queues(const struct rail *r)
+{
+    return r->task->n_queue > 0 ? r->task->n_queue : 1;
+}
+
+/* Returns the queue pairs of the role that take part, as bits. */
+static unsigned queues_of(const struct rail *r, enum ni_role role)
+{
+    const unsigned all = (1U << count_queues(r)) - 1, some = r->task->queues[role];
+
+    return some != 0 ? some & all : all;
+}
+
+/* Returns the number of places that the queue pairs of a set take in a list of all. */
+static unsigned count_in(unsigned set)
+{
+    unsigned n = 0;
+
+    while (set >> n != 0)
+        n++;
+    return n;
+}
+
 static void drop_queues(struct rail *r)
 {
-    for (int i = 0; i < NI_ROLES; i++)
-        if (r->qp[i])
-            (void)ibv_destroy_qp(r->qp[i]);
+    for (unsigned i = 0; i < NI_ROLES * NI_MAX_QUEUES; i++)
+        if (r->qp[i / NI_MAX_QUEUES][i % NI_MAX_QUEUES])
+            (void)ibv_destroy_qp(r->qp[i / NI_MAX_QUEUES][i % NI_MAX_QUEUES]);
     if (r->cq)
         (void)ibv_destroy_cq(r->cq);
     memset(r->qp, 0, sizeof(r->qp));
     r->cq = NULL;
 }
 
-/* Writes down what the peer has to know of this role's queue pair. */
-static void describe_queue(struct rail *r)
+/* Returns a first packet number that packets of an earlier queue pair, or try, do not fit. */
+static uint32_t new_psn(void)
+{
+    return (uint32_t)now_ns() & 0xffffff;
+}
+
+/* Makes the queue pairs of this role, and writes down what the peer has to know of them. 0 or an
+   errno. */
+static int make_queues(struct rail *r)
 {
     struct ni_rail_task *task = r->task;
     const enum ni_role role = r->role;
     const struct identity it = {task->session, task->rank, task->partner[role], task->number};
+    const unsigned set = queues_of(r, role), n = count_in(set);
+    struct ni_rail_end *own = &task->own[role];
+    struct ibv_qp_init_attr attr = {
+        .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+        .qp_type = IBV_QPT_RC,
+        .sq_sig_all = 1,
+    };
 
-    task->own[role] = (struct ni_rail_end){
-        .qpn = r->qp[role]->qp_num,
-        .psn = (uint32_t)now_ns() & 0xffffff, /* packets of an earlier queue pair do not fit */
+    if (!r->cq) /* twice: completions of a queue pair that began anew may still lie there */
+        r->cq = ibv_create_cq(r->context, (int)(2 * count_queues(r) * DEPTH), NULL, NULL, 0);
+    attr.send_cq = attr.recv_cq = r->cq;
+    *own = (struct ni_rail_end){
+        .n_queue = n,
         .rkey = r->target->rkey,
         .address = (uintptr_t)r->memory,
         .lid = r->port.lid,
@@ -268,30 +330,37 @@ static void describe_queue(struct rail *r)
             (uint8_t)least(READS_MAX, least(r->attr.max_qp_rd_atom, r->attr.max_qp_init_rd_atom)),
         .global = task->rail.link != NI_LINK_IB || (r->port.flags & IBV_QPF_GRH_REQUIRED) != 0,
     };
-    memcpy(task->own[role].gid, r->gid.gid.raw, NI_GID_BYTES);
+    memcpy(own->gid, r->gid.gid.raw, NI_GID_BYTES);
+    for (unsigned q = 0; q < n; q++) {
+        if (!(set & 1U << q))
+            continue;
+        r->qp[role][q] = r->cq ? ibv_create_qp(r->pd, &attr) : NULL;
+        if (!r->qp[role][q])
+            return verbs_error(NULL);
+        own->queue[q] = (struct ni_queue_end){r->qp[role][q]->qp_num, new_psn()};
+    }
     /* the port itself, until pod 0 names another peer */
-    task->peer[NI_ROLES - 1 - role] = task->own[role];
+    task->peer[NI_ROLES - 1 - role] = *own;
     if (role == NI_ROLE_TARGET)
         memcpy(r->memory, &it, sizeof(it));
+    return 0;
 }
 
-/* Makes the queue pair of this role. 0 or an errno. */
-static int make_queue(struct rail *r)
+/* Takes the queue pairs of this role that take part back to RESET. They keep their numbers, by
+   which the switches choose the path. 0 or an errno. */
+static int reset_queues(struct rail *r)
 {
-    struct ibv_qp_init_attr attr = {
-        .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
-        .qp_type = IBV_QPT_RC,
-        .sq_sig_all = 1,
-    };
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+    const unsigned set = queues_of(r, r->role);
+    int err = 0;
 
-    if (!r->cq)
-        r->cq = ibv_create_cq(r->context, 2 * DEPTH, NULL, NULL, 0);
-    attr.send_cq = attr.recv_cq = r->cq;
-    r->qp[r->role] = r->cq ? ibv_create_qp(r->pd, &attr) : NULL;
-    if (!r->qp[r->role])
-        return verbs_error(NULL);
-    describe_queue(r);
-    return 0;
+    for (unsigned q = 0; q < NI_MAX_QUEUES && err == 0; q++) {
+        if (!(set & 1U << q))
+            continue;
+        r->task->own[r->role].queue[q].psn = new_psn();
+        err = r->qp[r->role][q] ? ibv_modify_qp(r->qp[r->role][q], &attr, IBV_QP_STATE) : EIO;
+    }
+    return err;
 }
 
 /* ---- connecting ---- */
@@ -318,8 +387,8 @@ static void warm(const struct ni_rail *rail, const uint8_t gid[NI_GID_BYTES])
     (void)close(fd);
 }
 
-/* Returns the attributes for the three states below, for this end and its peer. */
-static struct ibv_qp_attr queue_attr(const struct rail *r)
+/* Returns the attributes for the three states below, for this end of a queue pair and its peer. */
+static struct ibv_qp_attr queue_attr(const struct rail *r, unsigned q)
 {
     const struct ni_rail_task *task = r->task;
     const struct ni_rail_end *own = &task->own[r->role], *peer = &task->peer[r->role];
@@ -332,11 +401,11 @@ static struct ibv_qp_attr queue_attr(const struct rail *r)
         .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
         .ah_attr = {.port_num = port, .dlid = peer->lid, .sl = (uint8_t)task->service_level},
         .path_mtu = r->port.active_mtu,
-        .dest_qp_num = peer->qpn,
-        .rq_psn = peer->psn,
+        .dest_qp_num = peer->queue[q].qpn,
+        .rq_psn = peer->queue[q].psn,
         .max_dest_rd_atomic = reads,
         .min_rnr_timer = RNR_TIMER,
-        .sq_psn = own->psn,
+        .sq_psn = own->queue[q].psn,
         .timeout = TIMEOUT,
         .retry_cnt = RETRIES,
         .rnr_retry = RETRIES,
@@ -357,8 +426,8 @@ static struct ibv_qp_attr queue_attr(const struct rail *r)
     return attr;
 }
 
-/* Takes the queue pair to INIT, RTR and RTS. 0 or an errno. */
-static int connect_queue(struct rail *r)
+/* Takes one queue pair of this role to INIT, RTR and RTS. 0 or an errno. */
+static int connect_queue(struct rail *r, unsigned q)
 {
     static const struct {
         enum ibv_qp_state state;
@@ -370,111 +439,193 @@ static int connect_queue(struct rail *r)
         {IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                           IBV_QP_MAX_QP_RD_ATOMIC},
     };
-    struct ibv_qp_attr attr = queue_attr(r);
+    struct ibv_qp_attr attr = queue_attr(r, q);
     int err = 0;
 
     for (size_t i = 0; i < NI_COUNT(states) && err == 0; i++) {
         attr.qp_state = states[i].state;
-        err = ibv_modify_qp(r->qp[r->role], &attr, IBV_QP_STATE | states[i].mask);
+        err = ibv_modify_qp(r->qp[r->role][q], &attr, IBV_QP_STATE | states[i].mask);
     }
     return err;
 }
 
-/* ---- data ---- */
+/* Connects the queue pairs of this role that take part. 0 or an errno. */
+static int connect_queues(struct rail *r)
+{
+    const unsigned set = queues_of(r, r->role);
+    int err = 0;
 
-/* Waits for one completion. */
+    for (unsigned q = 0; q < NI_MAX_QUEUES && err == 0; q++)
+        if (set & 1U << q)
+            err = connect_queue(r, q);
+    return err;
+}
+
+/* ---- completions ---- */
+
+/* Notes the completion for its queue pair. One of an earlier stream, or of a queue pair that has
+   failed, is ignored. Returns true if it counts. */
+static bool take_completion(struct rail *r, const struct ibv_wc *wc)
+{
+    struct lane *lane = &r->lane[wc->wr_id % NI_MAX_QUEUES];
+
+    if (wc->wr_id / NI_MAX_QUEUES != r->streams || lane->flying == 0)
+        return false;
+    lane->flying--;
+    lane->took_ns = now_ns() - r->begin_ns - r->stalled_ns + 1;
+    if (wc->status == IBV_WC_SUCCESS)
+        return true;
+    lane->err = FAILED;
+    lane->flying = 0; /* what is in flight is flushed */
+    r->task->result[r->role].queue[wc->wr_id % NI_MAX_QUEUES].wc = (int)wc->status;
+    r->task->vendor_err = (int)wc->vendor_err;
+    return true;
+}
+
+/* Waits for one completion. Time in which this process does not run is noted: a pod may have a
+   quota of processors, and what waits for it is not lost on the way. 0 or an errno. */
 static int complete(struct rail *r, bool naps)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
-    const int64_t until = now_ns() + PATIENCE;
-    struct ibv_wc wc;
-    int n = ibv_poll_cq(r->cq, 1, &wc);
+    int64_t polled = now_ns();
+    const int64_t until = polled + PATIENCE;
 
-    for (unsigned spin = 1; n == 0; spin++) {
-        if (naps)
-            (void)nanosleep(&nap, NULL);
-        else if (spin % SPINS == 0)
-            (void)sched_yield();
-        if ((naps || spin % SPINS == 0) && now_ns() >= until)
+    for (unsigned spin = 1;; spin++) {
+        struct ibv_wc wc;
+        const int n = ibv_poll_cq(r->cq, 1, &wc);
+        const int64_t now = now_ns();
+
+        if (!naps && now - polled > STALL_NS)
+            r->stalled_ns += now - polled;
+        polled = now;
+        if (n < 0) /* the provider's own number, not an errno */
+            return EIO;
+        if (n > 0 && take_completion(r, &wc))
+            return 0;
+        if (n == 0 && now >= until)
             return ETIMEDOUT;
-        n = ibv_poll_cq(r->cq, 1, &wc);
+        if (n == 0 && naps)
+            (void)nanosleep(&nap, NULL);
+        else if (n == 0 && spin % SPINS == 0)
+            (void)sched_yield();
     }
-    if (n < 0) /* the provider's own number, not an errno */
-        return EIO;
-    if (wc.status == IBV_WC_SUCCESS)
-        return 0;
-    r->task->result[r->role].wc = (int)wc.status;
-    r->task->vendor_err = (int)wc.vendor_err;
-    return FAILED;
 }
 
-/* One transfer of stream. */
+/* ---- data ---- */
+
+/* What all queue pairs of a set do at once: each moves `bytes`, or what it can in limit_ns, between
+   its own part of this pod's window and of the peer's memory, over its lane's window again and
+   again. */
 struct stream {
+    unsigned set; /* of queue pairs, as bits */
     enum ibv_wr_opcode opcode;
-    const uint8_t *own;
-    uint64_t remote; /* the peer's memory, from which on it is read or written */
-    size_t window;
-    int64_t bytes, chunk;
-    unsigned flying, depth; /* requests that are posted, and may be */
+    size_t at;        /* the place in the peer's memory */
+    size_t far, near; /* from the part of one queue pair to that of the next: there, and here */
+    int64_t bytes, limit_ns;
+    int64_t chunk;  /* bytes of a request, at most */
+    unsigned depth; /* requests in flight, of each */
 };
 
-/* Posts requests until as many fly as may, or all bytes are asked for. 0 or an errno. */
-static int post_requests(struct rail *r, struct stream *s)
+/* Posts what the queue pair has room for. */
+static void post(struct rail *r, const struct stream *s, unsigned q)
 {
+    const struct ni_rail_end *peer = &r->task->peer[r->role];
+    const uint8_t *own = s->opcode == IBV_WR_RDMA_READ ? r->back : r->out;
+    struct lane *lane = &r->lane[q];
     struct ibv_sge sge = {.lkey = r->own->lkey};
-    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = s->opcode}, *bad;
+    struct ibv_send_wr *bad, wr = {.sg_list = &sge, .num_sge = 1, .opcode = s->opcode};
 
-    wr.wr.rdma.rkey = r->task->peer[r->role].rkey;
-    while (r->moved < s->bytes && s->flying < s->depth) {
-        const size_t offset = (size_t)r->moved % s->window;
-        const int64_t room = least((int64_t)(s->window - offset), s->bytes - r->moved);
+    wr.wr_id = r->streams * NI_MAX_QUEUES + q;
+    wr.wr.rdma.rkey = peer->rkey;
+    while (lane->err == 0 && lane->moved < s->bytes && lane->flying < s->depth) {
+        const size_t offset = (size_t)lane->moved % lane->window;
+        const int64_t left = least((int64_t)(lane->window - offset), s->bytes - lane->moved);
 
-        sge.addr = (uintptr_t)s->own + offset;
-        sge.length = (uint32_t)least(s->chunk, room);
-        wr.wr.rdma.remote_addr = s->remote + offset;
-        const int err = ibv_post_send(r->qp[r->role], &wr, &bad);
-        if (err != 0)
-            return err;
-        r->moved += sge.length;
-        s->flying++;
+        sge.addr = (uintptr_t)own + q * s->near + offset;
+        sge.length = (uint32_t)least(s->chunk, left);
+        wr.wr.rdma.remote_addr = peer->address + s->at + q * s->far + offset;
+        lane->err = ibv_post_send(r->qp[r->role][q], &wr, &bad);
+        if (lane->err != 0)
+            return;
+        lane->moved += sge.length;
+        lane->flying++;
     }
-    return 0;
 }
 
-/* Moves `bytes`, or what it can in limit_ns, between the pod's own window and the peer's memory
-   from `at` on: over `window` bytes again and again. */
-static int stream(struct rail *r, enum ibv_wr_opcode opcode, size_t at, size_t window,
-                  int64_t bytes, int64_t limit_ns)
+/* Sets depth and chunk, after the first request has shown how fast the rail is. */
+static void speed_up(const struct rail *r, struct stream *s)
 {
-    struct stream s = {.opcode = opcode,
-                       .own = opcode == IBV_WR_RDMA_READ ? r->back : r->out,
-                       .remote = r->task->peer[r->role].address + at,
-                       .window = window,
-                       .bytes = bytes,
-                       .chunk = CHUNK_FIRST,
-                       .depth = 1};
-    const bool naps = bytes > PAGE;
-    const int64_t begin = now_ns();
-    int err;
+    int64_t moved = 0, took_ns = 1;
+    unsigned lanes = 0;
 
-    r->moved = 0;
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        if (!(s->set & 1U << q))
+            continue;
+        moved += r->lane[q].moved;
+        took_ns = r->lane[q].took_ns > took_ns ? r->lane[q].took_ns : took_ns;
+        lanes++;
+    }
+    s->depth = DEPTH;
+    s->chunk = moved * FLIGHT_NS / took_ns / DEPTH / lanes / CHUNK_MIN * CHUNK_MIN;
+    s->chunk = s->chunk < CHUNK_MIN ? CHUNK_MIN : least(s->chunk, CHUNK_MAX);
+}
+
+/* Runs the stream; each lane of the set then says how it went. */
+static void run_stream(struct rail *r, struct stream *s)
+{
+    unsigned flying;
+
+    r->streams++;
+    r->stalled_ns = 0;
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        r->lane[q] = (struct lane){.window = r->lane[q].window};
+    /* all lanes together, so that a slow link has not more than that to carry in a time-out */
+    s->chunk = CHUNK_FIRST / __builtin_popcount(s->set);
+    s->chunk = s->chunk < CHUNK_MIN ? CHUNK_MIN : s->chunk;
+    s->depth = 1;
+    r->begin_ns = now_ns();
     do {
-        err = post_requests(r, &s);
-        if (err == 0)
-            err = complete(r, naps);
-        if (err != 0)
-            return err;
-        s.flying--;
-        r->took_ns = now_ns() - begin + 1;
-        if (s.depth == 1) { /* the first request shows how fast the rail is */
-            s.depth = DEPTH;
-            s.chunk = r->moved * FLIGHT_NS / r->took_ns / DEPTH / CHUNK_MIN * CHUNK_MIN;
-            s.chunk = s.chunk < CHUNK_MIN ? CHUNK_MIN : least(s.chunk, CHUNK_MAX);
+        int err = 0;
+
+        flying = 0;
+        for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+            if (!(s->set & 1U << q))
+                continue;
+            post(r, s, q);
+            flying += r->lane[q].flying;
         }
-        if (r->took_ns >= limit_ns)
-            s.bytes = r->moved;
-    } while (r->moved < s.bytes || s.flying > 0);
-    return 0;
+        if (flying > 0)
+            err = complete(r, s->bytes > PAGE);
+        for (unsigned q = 0; q < NI_MAX_QUEUES && err != 0; q++) {
+            if (r->lane[q].flying == 0)
+                continue;
+            r->lane[q].err = err;
+            r->lane[q].flying = 0;
+        }
+        if (s->depth == 1)
+            speed_up(r, s);
+        if (now_ns() - r->begin_ns >= s->limit_ns)
+            s->bytes = 0;
+    } while (flying > 0);
+}
+
+/* Notes how the step went for each queue pair of the set. Returns those that passed. */
+static unsigned pass_step(struct rail *r, unsigned set)
+{
+    struct ni_pair_result *x = &r->task->result[r->role];
+    unsigned passed = 0;
+
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        if (!(set & 1U << q))
+            continue;
+        if (r->lane[q].err == 0) {
+            x->queue[q].step++;
+            passed |= 1U << q;
+        } else if (r->lane[q].err != FAILED) {
+            x->queue[q].err = r->lane[q].err;
+        }
+    }
+    return passed;
 }
 
 static int earlier(const void *a, const void *b)
@@ -484,85 +635,191 @@ static int earlier(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Times small writes, each from the request to its completion, for a second at most. */
-static int time_small(struct rail *r)
+/* Notes how long the small write of each queue pair took. Returns what the fastest took; 0: none
+   passed. */
+static int64_t note_small(struct rail *r, unsigned set)
 {
-    struct ni_pair_result *result = &r->task->result[r->role];
-    int64_t ns[SAMPLES], sum = 0;
-    size_t n = 0;
+    int64_t first_ns = 0;
 
-    while (n < SAMPLES && sum < SECOND) {
-        const int err = stream(r, IBV_WR_RDMA_WRITE, SMALL_AT, SMALL, SMALL, SECOND);
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        if ((set & 1U << q) && r->lane[q].err == 0 &&
+            (first_ns == 0 || r->lane[q].took_ns < first_ns))
+            first_ns = r->lane[q].took_ns;
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        struct ni_queue_result *one = &r->task->result[r->role].queue[q];
+        const int64_t took_ns = r->lane[q].took_ns;
 
-        if (err != 0)
-            return err;
-        ns[n++] = r->took_ns;
-        sum += r->took_ns;
+        if (!(set & 1U << q) || r->lane[q].err != 0)
+            continue;
+        one->slowest_ns = took_ns > one->slowest_ns ? took_ns : one->slowest_ns;
+        one->late += took_ns - first_ns >= LATE_NS;
     }
-    qsort(ns, n, sizeof(ns[0]), earlier);
-    result->latency_ns = ns[n / 2];
-    result->slowest_ns = ns[n - 1];
-    return 0;
+    return first_ns;
 }
 
-static int read_identity(struct rail *r)
+/* Times small writes of all queue pairs at once, each from the request to its completion, for a
+   second at most. Returns those that passed. */
+static unsigned time_small(struct rail *r, unsigned set)
+{
+    struct ni_pair_result *x = &r->task->result[r->role];
+    const size_t samples = r->task->small > 0 ? r->task->small : SAMPLES;
+    const int64_t until = now_ns() + SECOND;
+    int64_t ns[NI_MAX_SMALL];
+    size_t n = 0;
+
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        r->lane[q].window = SMALL;
+    do {
+        struct stream s = {set, IBV_WR_RDMA_WRITE, SMALL_AT, SMALL, SMALL, SMALL, SECOND, SMALL, 1};
+
+        run_stream(r, &s);
+        const int64_t first_ns = note_small(r, set);
+        if (first_ns > 0)
+            ns[n++] = first_ns;
+        for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+            if ((set & 1U << q) && r->lane[q].err != 0)
+                set &= ~(pass_step(r, 1U << q) | 1U << q);
+    } while (set != 0 && n < samples && now_ns() < until);
+    if (n == 0)
+        return 0;
+    qsort(ns, n, sizeof(ns[0]), earlier);
+    x->latency_ns = ns[n / 2];
+    return pass_step(r, set);
+}
+
+/* Reads who answers, by each queue pair. Returns those that reached the right one. */
+static unsigned read_identity(struct rail *r, unsigned set)
 {
     const struct ni_rail_task *task = r->task;
     const struct identity it = {task->session, task->partner[r->role], task->rank, task->number};
-    const int err = stream(r, IBV_WR_RDMA_READ, 0, sizeof(it), sizeof(it), SECOND);
+    struct stream s = {set, IBV_WR_RDMA_READ, 0, 0, sizeof(it), sizeof(it), SECOND, 0, 1};
 
-    if (err != 0)
-        return err;
-    return memcmp(&it, r->back, sizeof(it)) == 0 ? 0 : FAILED;
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        r->lane[q].window = sizeof(it);
+    run_stream(r, &s);
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        if ((set & 1U << q) && r->lane[q].err == 0 &&
+            memcmp(&it, r->back + q * sizeof(it), sizeof(it)) != 0)
+            r->lane[q].err = FAILED;
+    return pass_step(r, set);
 }
 
-/* Fills the window with a pattern. Each word has its place, its sender and receiver, and its queue
-   pair, so data of an earlier one cannot pass for it. */
-static void fill_pattern(struct rail *r)
+/* Fills the part of a queue pair with a pattern. Each word has its place, its sender and receiver,
+   and its queue pair, so data of an earlier one cannot pass for it. */
+static void fill_pattern(struct rail *r, unsigned q, uint8_t *out)
 {
     const struct ni_rail_task *task = r->task;
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-    const uint64_t key = (task->session + task->own[r->role].psn) ^ (uint64_t)task->rank << 40 ^
-                         (uint64_t)task->partner[r->role] << 20 ^ task->number;
+    const uint64_t key = (task->session + task->own[r->role].queue[q].psn + q) ^
+                         (uint64_t)task->rank << 40 ^ (uint64_t)task->partner[r->role] << 20 ^
+                         task->number;
 
-    for (size_t i = 0; i < r->bulk; i += sizeof(odd)) {
+    for (size_t i = 0; i < r->lane[q].window; i += sizeof(odd)) {
         const uint64_t word = (i / sizeof(odd) + key + 1) * odd;
 
-        memcpy(r->out + i, &word, sizeof(word));
+        memcpy(out + i, &word, sizeof(word));
     }
 }
 
-/* Moves bulk data one way: writes it, then reads it back. */
-static int move_bulk(struct rail *r)
+/* Moves bulk data of all queue pairs of the set at once, one way. Returns those that passed.
+   parts: of the time and of the bytes, for so many sets move one after another. */
+static unsigned move_bulk(struct rail *r, unsigned set, size_t slice, unsigned parts)
 {
     const struct ni_rail_task *task = r->task;
-    struct ni_pair_result *result = &r->task->result[r->role];
-    const bool writes = result->step == NI_PAIR_WRITE;
-    int64_t bytes = CHUNK_FIRST;
-    int err;
+    struct ni_pair_result *x = &r->task->result[r->role];
+    const bool writes = x->queue[__builtin_ctz(set)].step == NI_PAIR_WRITE;
+    const unsigned lanes = (unsigned)__builtin_popcount(set) * parts;
+    struct stream s = {
+        set, writes ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, PAGE, slice, slice, CHUNK_FIRST, 0, 0,
+        1};
 
     if (task->move_ms != 0)
-        bytes = task->bytes > 0 ? task->bytes : INT64_MAX;
-    if (writes) {
-        r->bulk = (size_t)least((int64_t)r->window, bytes); /* the rest is not touched */
-        fill_pattern(r);
+        s.bytes = task->bytes > 0 ? (task->bytes - 1) / lanes + 1 : INT64_MAX;
+    s.limit_ns = (int64_t)task->move_ms * 1000000 / parts;
+    const bool measured = s.bytes > CHUNK_FIRST;
+    for (unsigned q = 0; q < NI_MAX_QUEUES && writes; q++) {
+        if (!(set & 1U << q))
+            continue;
+        r->lane[q].window = (size_t)least((int64_t)slice, s.bytes); /* the rest is not touched */
+        fill_pattern(r, q, r->out + q * slice);
     }
-    err = stream(r, writes ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, PAGE, r->bulk, bytes,
-                 (int64_t)task->move_ms * 1000000);
-    r->bulk = (size_t)least((int64_t)r->bulk, r->moved);
-    if (err != 0 || bytes <= CHUNK_FIRST)
-        return err;
-    const int64_t mbps = r->moved * 8 * 1000 / r->took_ns;
-    if (writes)
-        result->write_mbps = mbps;
-    else
-        result->read_mbps = mbps;
-    return 0;
+    run_stream(r, &s);
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        struct lane *lane = &r->lane[q];
+
+        if (!(set & 1U << q) || lane->err != 0)
+            continue;
+        lane->window = (size_t)least((int64_t)lane->window, lane->moved);
+        const int64_t mbps = measured ? lane->moved * 8 * 1000 / lane->took_ns : 0;
+
+        if (writes)
+            x->queue[q].write_mbps = mbps;
+        else
+            x->queue[q].read_mbps = mbps;
+    }
+    return pass_step(r, set);
 }
 
-static int compare_bytes(struct rail *r)
+static unsigned compare_bytes(struct rail *r, unsigned set, size_t slice)
 {
-    return memcmp(r->out, r->back, r->bulk) == 0 ? 0 : FAILED;
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        if ((set & 1U << q) &&
+            memcmp(r->out + q * slice, r->back + q * slice, r->lane[q].window) != 0)
+            r->lane[q].err = FAILED;
+    return pass_step(r, set);
+}
+
+/* The result of the pair: that of its queue pairs together, if one of them passed; else that of the
+   first. sets: so many moved one after another, each for its part of the time. */
+static void sum_up(struct ni_pair_result *x, unsigned tried, unsigned passed, unsigned sets)
+{
+    const struct ni_queue_result *first = &x->queue[__builtin_ctz(passed != 0 ? passed : tried)];
+
+    x->step = first->step;
+    x->err = first->err;
+    x->wc = first->wc;
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        const struct ni_queue_result *one = &x->queue[q];
+
+        x->slowest_ns = one->slowest_ns > x->slowest_ns ? one->slowest_ns : x->slowest_ns;
+        x->write_mbps += one->write_mbps;
+        x->read_mbps += one->read_mbps;
+    }
+    x->write_mbps /= sets;
+    x->read_mbps /= sets;
+}
+
+/* Moves all data, as the initiator: all queue pairs at once what is small, then some after others
+   what is bulk. */
+static void move_data(struct rail *r)
+{
+    const struct ni_rail_task *task = r->task;
+    const unsigned tried = queues_of(r, r->role), batch = task->batch > 0 ? task->batch : 1;
+    const unsigned sets = ((unsigned)__builtin_popcount(tried) + batch - 1) / batch;
+    const size_t slice = r->window / count_queues(r) / sizeof(uint64_t) * sizeof(uint64_t);
+    struct ni_pair_result *x = &r->task->result[r->role];
+    unsigned live, passed = 0, turn = 0;
+
+    x->n_queue = count_in(tried);
+    for (unsigned q = 0; q < x->n_queue; q++)
+        x->queue[q] = (struct ni_queue_result){.step = NI_PAIR_SMALL};
+    live = time_small(r, tried);
+    if (live != 0)
+        live = read_identity(r, live);
+    for (unsigned q = 0, set = 0; q < x->n_queue; q++) {
+        if (tried & 1U << q) {
+            set |= live & 1U << q;
+            turn++;
+        }
+        if (turn < batch && q + 1 < x->n_queue)
+            continue;
+        for (int way = 0; way < 2 && set != 0; way++)
+            set = move_bulk(r, set, slice, sets);
+        if (set != 0)
+            passed |= compare_bytes(r, set, slice);
+        set = turn = 0;
+    }
+    sum_up(x, tried, passed, sets);
 }
 
 /* ---- what is asked ---- */
@@ -574,7 +831,7 @@ static void take_steps(struct rail *r, enum ni_rail_work work)
     static const struct {
         enum ni_rail_work work;
         int (*take)(struct rail *r);
-    } steps[NI_PAIR_DONE] = {
+    } steps[NI_PAIR_SMALL] = {
         [NI_PAIR_FIND] = {NI_WORK_OPEN, find_verbs_device},
         [NI_PAIR_OPEN] = {NI_WORK_OPEN, open_device},
         [NI_PAIR_DEVICE] = {NI_WORK_OPEN, ask_device},
@@ -582,24 +839,16 @@ static void take_steps(struct rail *r, enum ni_rail_work work)
         [NI_PAIR_ALLOCATE] = {NI_WORK_QUEUES, allocate},
         [NI_PAIR_REGISTER] = {NI_WORK_QUEUES, register_memory},
         [NI_PAIR_GID] = {NI_WORK_QUEUES, ask_gid},
-        [NI_PAIR_QUEUES] = {NI_WORK_QUEUES, make_queue},
-        [NI_PAIR_CONNECT] = {NI_WORK_CONNECT, connect_queue},
-        [NI_PAIR_SMALL] = {NI_WORK_MOVE, time_small},
-        [NI_PAIR_IDENTITY] = {NI_WORK_MOVE, read_identity},
-        [NI_PAIR_WRITE] = {NI_WORK_MOVE, move_bulk},
-        [NI_PAIR_READ] = {NI_WORK_MOVE, move_bulk},
-        [NI_PAIR_COMPARE] = {NI_WORK_MOVE, compare_bytes},
+        [NI_PAIR_QUEUES] = {NI_WORK_QUEUES, make_queues},
+        [NI_PAIR_CONNECT] = {NI_WORK_CONNECT, connect_queues},
     };
     struct ni_rail_task *task = r->task;
-    const bool alone =
-        task->has[NI_ROLE_INITIATOR] && task->partner[NI_ROLE_INITIATOR] == task->rank;
 
-    for (enum ni_pair_step step = NI_PAIR_FIND; step < NI_PAIR_DONE && steps[step].work <= work;
+    for (enum ni_pair_step step = NI_PAIR_FIND; step < NI_PAIR_SMALL && steps[step].work <= work;
          step++) {
         const bool both = step < NI_PAIR_QUEUES;
-        const enum ni_role last = step < NI_PAIR_SMALL ? NI_ROLE_TARGET : NI_ROLE_INITIATOR;
 
-        for (r->role = NI_ROLE_INITIATOR; r->role <= last; r->role++) {
+        for (r->role = NI_ROLE_INITIATOR; r->role <= NI_ROLE_TARGET; r->role++) {
             struct ni_pair_result *x = &task->result[r->role];
             int err;
 
@@ -609,15 +858,40 @@ static void take_steps(struct rail *r, enum ni_rail_work work)
             err = steps[step].take(r);
             if (err == 0)
                 x->step++;
-            else if (err != FAILED)
+            else
                 x->err = err;
             if (both)
                 task->result[NI_ROLE_TARGET] = *x;
-            else if (alone && err != 0) { /* both roles are the same pair */
+            else if (is_alone(task) && err != 0) { /* both roles are the same pair */
                 task->result[NI_ROLE_INITIATOR] = task->result[NI_ROLE_TARGET] = *x;
                 break;
             }
         }
+    }
+    r->role = NI_ROLE_INITIATOR;
+    if (work != NI_WORK_MOVE || !task->has[r->role] ||
+        task->result[r->role].step != NI_PAIR_SMALL || task->result[r->role].err != 0)
+        return;
+    move_data(r);
+    if (is_alone(task) && task->result[r->role].step != NI_PAIR_DONE)
+        task->result[NI_ROLE_TARGET] = task->result[r->role];
+}
+
+/* Takes the queue pairs of the last round back to where they began. */
+static void begin_again(struct rail *r)
+{
+    for (r->role = NI_ROLE_INITIATOR; r->role <= NI_ROLE_TARGET; r->role++) {
+        struct ni_pair_result *x = &r->task->result[r->role];
+        int err;
+
+        if (!r->task->has[r->role])
+            continue;
+        *x = (struct ni_pair_result){.step = NI_PAIR_QUEUES};
+        err = reset_queues(r);
+        if (err == 0)
+            x->step++;
+        else
+            x->err = err;
     }
 }
 
@@ -639,6 +913,8 @@ void ni_work_rail(struct ni_rail_task *task, enum ni_rail_work work, void **stat
         drop_queues(r);
         task->result[NI_ROLE_INITIATOR] = task->result[NI_ROLE_TARGET] = r->opened;
     }
+    if (work == NI_WORK_AGAIN)
+        begin_again(r);
     if (work == NI_WORK_CONNECT && task->rail.link != NI_LINK_IB) {
         for (enum ni_role i = 0; i < NI_ROLES; i++)
             if (task->has[i])
@@ -646,4 +922,7 @@ void ni_work_rail(struct ni_rail_task *task, enum ni_rail_work work, void **stat
         (void)nanosleep(&answered, NULL);
     }
     take_steps(r, work);
+    for (enum ni_role i = 0; i < NI_ROLES && work == NI_WORK_CONNECT; i++)
+        if (task->has[i] && task->rail.link != NI_LINK_IB)
+            task->result[i].neighbour = ni_neighbour_mac(task->rail.netdev, task->peer[i].gid);
 }

@@ -3,6 +3,7 @@
 #include "rail/step.h"
 
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
 
 const char *ni_pair_step_text(enum ni_pair_step step)
@@ -30,6 +31,28 @@ const char *ni_wc_name(int wc)
     };
 
     return (unsigned)wc < NI_COUNT(name) ? name[wc] : NULL;
+}
+
+void ni_put_failure(struct ni_text *t, const struct ni_pair_result *x)
+{
+    const char *name = ni_errno_name(x->err);
+
+    ni_putf(t, "%s: ", ni_pair_step_text(x->step));
+    if (x->silent)
+        ni_put(t, "no answer in time");
+    else if (x->wc)
+        ni_putf(t, "%s (status %d)",
+                x->wc == NI_WC_RETRY_EXC ? ni_wc_name(x->wc) : "completion error", x->wc);
+    else if (x->step == NI_PAIR_IDENTITY)
+        ni_put(t, "another port answered: is an address there twice?");
+    else if (x->step == NI_PAIR_COMPARE)
+        ni_put(t, "other bytes came back than were sent");
+    else
+        ni_put(t, name ? name : "failed");
+    if (x->step == NI_PAIR_FIND)
+        ni_put(t, ": libibverbs does not list the HCA; does its uverbs node exist, and open?");
+    if (x->step > NI_PAIR_IDENTITY && x->wc == NI_WC_RETRY_EXC)
+        ni_put(t, "; small ones passed: large packets are dropped (MTU of a switch?)");
 }
 
 void ni_put_speed(struct ni_text *t, int64_t mbps)

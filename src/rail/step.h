@@ -14,6 +14,7 @@
 
 enum {
     NI_MAX_RAILS = NI_MAX_CHOSEN,
+    NI_MAX_QUEUES = 8, /* queue pairs between two rails: each may take another path */
     NI_MAX_SUBNETS = 8 /* networks that a rail's interface has a route to */
 };
 
@@ -25,6 +26,10 @@ struct ni_subnet {
 
 /* One rail: a chosen port, in the order of NCCL_IB_HCA. */
 struct ni_rail {
+    /* What pod 0 finds out; not sent. */
+    bool gap;     /* the pod has no rail of this number; the rest is 0 */
+    bool crossed; /* it is in the subnet that another rail has in other pods */
+    unsigned own; /* the number that the pod itself gives it */
     char hca[NI_DEV_NAME];
     unsigned port;
     enum ni_link link;
@@ -32,6 +37,7 @@ struct ni_rail {
     char netdev[NI_IF_NAME]; /* "" unknown */
     int index;               /* index of the GID; -1: none */
     uint8_t gid[NI_GID_BYTES];
+    uint64_t mac;             /* of the interface; 0: not known */
     bool v2;                  /* RoCE v2 */
     struct ni_num netdev_mtu; /* bytes */
     struct ni_num mbps;
@@ -72,10 +78,36 @@ struct ni_pair {
     unsigned rail;
 };
 
-/* The result of a pair. */
+/* The verdict on the path that one queue pair takes. */
+enum ni_path_verdict {
+    NI_PATH_GOOD,    /* or not judged */
+    NI_PATH_SUSPECT, /* slow, late or failed among many others, and not tried again */
+    NI_PATH_ONCE,    /* it failed, and passed when it was tried again */
+    NI_PATH_SLOW,    /* on a quiet fabric, too: this and what follows are bad */
+    NI_PATH_LOSSY,   /* acknowledgements come only after a retransmission */
+    NI_PATH_BROKEN,
+    NI_PATH_VERDICTS
+};
+
+/* The result of one queue pair of a pair. */
+struct ni_queue_result {
+    enum ni_pair_step step;        /* NI_PAIR_DONE: all of it passed */
+    int err, wc;                   /* as those of the pair */
+    int64_t slowest_ns;            /* of its small writes; 0: not measured */
+    unsigned late;                 /* of these, how many were sent again on the way */
+    int64_t write_mbps, read_mbps; /* 0: not measured */
+    enum ni_path_verdict verdict;
+};
+
+/* The ends of a pair, as bits. */
+enum { NI_AT_FROM = 1, NI_AT_TO = 2 };
+
+/* The result of a pair. It passed if one of its queue pairs did; else it is the result of the first
+   of them. */
 struct ni_pair_result {
     struct ni_pair pair;
     unsigned round;         /* 0.. */
+    bool full;              /* of a round of all pods */
     enum ni_pair_step step; /* NI_PAIR_DONE: all of it passed */
     bool at_to;             /* the step failed at the side of `to` */
     bool silent;            /* no answer in time: killed by its own pod, or its pod went away */
@@ -85,6 +117,20 @@ struct ni_pair_result {
     int64_t write_mbps, read_mbps;  /* 0: not measured */
     /* judged to be the path: both ends reach others, or there are none */
     bool path;
+    /* where the neighbour that has the partner's address is not the partner, and the MAC address of
+       that neighbour */
+    unsigned misled;
+    uint64_t neighbour;
+    bool software;   /* one of the ports is software RDMA */
+    unsigned queues; /* the queue pairs that take part, as bits; 0: all */
+    /* the results of data, of which all queue pairs that took part have one; 0: no data moved */
+    unsigned n_queue;
+    struct ni_queue_result queue[NI_MAX_QUEUES];
+    /* the number + 1 of the result whose queue pairs these are, tried again; 0: they are new */
+    unsigned again;
+    int64_t rate; /* of the slower end in Mb/s; 0: not known */
+    /* the median of its round and rail, in parts of the rate: of the queue pairs, and of the pairs */
+    int64_t queue_median, pair_median;
 };
 
 /* Numbers of enum ibv_wc_status (rdma-core 56.1 libibverbs/verbs.h). They belong to the kernel's
@@ -101,6 +147,9 @@ enum {
 const char *ni_wc_name(int wc);
 /* Returns the name of a step, such as "small writes", for people and programs. */
 const char *ni_pair_step_text(enum ni_pair_step step);
+
+/* Puts the step that failed, and how: "bulk writes: IBV_WC_RETRY_EXC_ERR (status 12)". */
+void ni_put_failure(struct ni_text *t, const struct ni_pair_result *x);
 
 /* Puts a speed in Gb/s, "0.31", "9.8", "362"; nothing if it was not measured. */
 void ni_put_speed(struct ni_text *t, int64_t mbps);

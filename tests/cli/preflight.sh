@@ -167,6 +167,20 @@ runs 1 --preflight=require --mode=tcp --once=once.1
 wait
 same "--once: skipped" "0 ran" "$(cat 1.status 1.out | xargs)"
 matches "--once: said" "*nccl-init: preflight: not tested: made before, as once.1 tells*" "$(cat 1.err)"
+# replaced while the others run: nobody is there
+for n in 0 1; do
+    runs "$n" --preflight=require --mode=tcp --within=1 --once=once.late
+    wait
+    same "late, rank $n: refused" "125" "$(cat "$n.status" "$n.out" | xargs)"
+    runs "$n" --preflight=require --mode=tcp --within=1 --once=once.late --late=selftest
+    wait
+    same "late, rank $n: starts" "0 ran" "$(cat "$n.status" "$n.out" | xargs)"
+    matches "late, rank $n: said" "*nccl-init: warning: preflight: not tested: no other pod was found within 1 s, and it starts late: *" "$(cat "$n.err")"
+    same "late, rank $n: not kept" no "$([ -e once.late ] && echo yes || echo no)"
+    runs "$n" --preflight=require --within=1 --late=selftest
+    wait
+    same "late, rank $n, nothing to test: refused" "125" "$(cat "$n.status" "$n.out" | xargs)"
+done
 runs 1 --preflight=require --once=once.1 --within=1
 wait
 same "--once: not tested, and not enough" "125" "$(cat 1.status 1.out | xargs)"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many jobs on a model of a two-tier fabric, healthy ones and some with one bad cable: how often does the
-   judge refuse a healthy one, and how often does it find the cable? The judge is the real one of decide/,
-   or with --prototype the one of paths.h. */
+   judge refuse a healthy one, and how often does it find the cable? The judge is the real one. */
 #include <fcntl.h>
 #include <getopt.h>
 #include <sys/wait.h>
@@ -14,14 +13,15 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "paths.h"
 #include "preflight/compare.h"
 #include "preflight/job.h"
-#include "preflight/tally.h"
+#include "preflight/paths.h"
+#include "preflight/rounds.h"
 #include "rail/step.h"
 #include "two_tier.h"
 
-enum { SIZES = 16, ORDERS = 2, MOST_JOBS = 64, ROUNDS = 8, MBPS = 100000, TIMED_OUT = 12 };
+enum { SIZES = 16, ORDERS = 2, MOST_JOBS = 64, RESULTS = 8 * NET_PODS };
+enum { MBPS = 100000, TIMED_OUT = 12 };
 enum { SMALL = 64, SMALL_QUIET = 1024 }; /* writes whose acknowledgements are timed */
 #define MOVE_S  0.2                      /* how long data moves, each way */
 #define PAYLOAD 0.96                     /* of the rate, without headers */
@@ -37,11 +37,8 @@ static struct {
     uint64_t seed;
     enum recovery recovery;
     double noise, loss, slow, others; /* parts */
-    bool prototype, labels, verbose;
-    struct path_rules rules;
-    unsigned real_queues; /* of a pair, of the real judge: today one */
+    bool labels, verbose, check;
 } how = {
-    .real_queues = 1,
     .size = {64, 128, 256, 1000},
     .sizes = 4,
     .fault = {[HEALTHY] = true, [DEAD] = true, [LOSSY] = true, [SLOW] = true},
@@ -65,6 +62,7 @@ struct counts {
 
 static struct net net; /* large: not on the stack */
 static struct flow flows[NET_FLOWS];
+static unsigned owner[NET_FLOWS]; /* the number of the result that a flow is of */
 static struct dice dice;
 static unsigned leaves[NET_PODS], n_leaf; /* that have pods of the job */
 
@@ -75,19 +73,19 @@ static double noise(void)
 
 /* ---- the real judge ---- */
 
-static struct {
+static struct real {
     struct ni_job job;
     struct ni_pod pod[NET_PODS];
     struct ni_rail rail[NET_PODS];
     uint8_t missing[NET_PODS];
     struct ni_rail_tally tally[NET_PODS];
-    struct ni_pair_result result[NET_PODS * ROUNDS];
     struct ni_findings f;
+    struct ni_pair_result result[RESULTS]; /* at the end: the others begin as zeros */
 } real;
 
 static void add_pods(void)
 {
-    memset(&real, 0, sizeof(real));
+    memset(&real, 0, offsetof(struct real, result));
     real.job = (struct ni_job){.ranks = net.shape.pods,
                                .source = "peers",
                                .pod = real.pod,
@@ -100,6 +98,8 @@ static void add_pods(void)
             .here = true, .transport = NI_NET_RDMA, .n_rail = 1, .rail = &real.rail[p]};
         snprintf(real.pod[p].host, NI_POD_NAME, "pod-%u", p);
         snprintf(real.pod[p].node, NI_POD_NAME, "node-%u", net.place[p]);
+        if (how.labels)
+            snprintf(real.pod[p].leaf, NI_POD_NAME, "leaf-%u", leaf_of(&net, p));
         real.rail[p] =
             (struct ni_rail){.hca = "mlx5_0", .port = 1, .link = NI_LINK_ROCE, .v2 = true};
         real.rail[p].mbps = (struct ni_num){MBPS, NI_KNOWN};
@@ -107,40 +107,98 @@ static void add_pods(void)
     }
 }
 
-static void report_pair(struct ni_pair_result *x, const struct flow *f, unsigned way)
+/* Whether the queue pair takes part. */
+static bool takes_part(const struct ni_pair_result *x, unsigned q)
 {
-    const int64_t slowest = slowest_ack(&net, f, SMALL, MOVE_S, &dice);
-
-    if (f->dead) {
-        x->step = NI_PAIR_SMALL;
-        x->wc = TIMED_OUT;
-    }
-    if (x->wc)
-        return;
-    x->step = NI_PAIR_DONE;
-    x->latency_ns = 5000;
-    x->slowest_ns = slowest > x->slowest_ns ? slowest : x->slowest_ns;
-    *(way == 0 ? &x->write_mbps : &x->read_mbps) += (int64_t)(f->rate * MBPS * noise());
+    return x->queues == 0 || (x->queues & 1U << q);
 }
 
-/* As the leaf of `from` reports it: it writes and then reads. Of several queue pairs the sum, and a failure
-   if one fails. */
+/* The queue pairs of a round that move at the same time, one way: of each pair the first `batch`, the next
+   ones, ... */
+static unsigned gather(const struct ni_pair_result *first, unsigned n, unsigned step, unsigned way)
+{
+    unsigned count = 0;
+
+    for (const struct ni_pair_result *x = first; x < first + n; x++) {
+        const unsigned batch = ni_batch(&real.job, x);
+        /* those that are tried again keep their numbers */
+        const unsigned number = x->again > 0 ? x->again - 1 : (unsigned)(x - real.result);
+
+        for (unsigned q = 0, turn = 0; q < NI_MAX_QUEUES; q++) {
+            const struct flow f = {.from = way == 0 ? x->pair.from : x->pair.to,
+                                   .to = way == 0 ? x->pair.to : x->pair.from,
+                                   .queue = (uint64_t)number * NET_QUEUES + q};
+
+            if (!takes_part(x, q) || turn++ / batch != step)
+                continue;
+            must_hold(count < NET_FLOWS, "too many flows");
+            owner[count] = (unsigned)(x - real.result);
+            flows[count++] = f;
+        }
+    }
+    return count;
+}
+
+/* As the pod of `from` reports it: it writes and then reads. */
+static void report_queue(struct ni_queue_result *queue, const struct flow *f, unsigned way)
+{
+    const unsigned small = real.job.kind == NI_ROUND_AGAIN ? SMALL_QUIET : SMALL;
+
+    if (f->dead) {
+        queue->step = NI_PAIR_SMALL;
+        queue->wc = TIMED_OUT;
+    }
+    if (queue->wc)
+        return;
+    queue->step = NI_PAIR_DONE;
+    if (way == 0)
+        queue->late = late_acks(f, small, &dice);
+    *(way == 0 ? &queue->write_mbps : &queue->read_mbps) = (int64_t)(f->rate * MBPS * noise());
+}
+
+/* As src/rail/rail.c sums up the queue pairs. */
+static void sum_up(struct ni_pair_result *x)
+{
+    const unsigned batch = ni_batch(&real.job, x);
+    unsigned n = 0;
+
+    x->step = NI_PAIR_SMALL;
+    x->wc = TIMED_OUT;
+    x->latency_ns = 5000;
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        const struct ni_queue_result *queue = &x->queue[q];
+
+        if (!takes_part(x, q))
+            continue;
+        n++;
+        x->write_mbps += queue->write_mbps;
+        x->read_mbps += queue->read_mbps;
+        if (queue->step != NI_PAIR_DONE)
+            continue;
+        x->step = NI_PAIR_DONE;
+        x->wc = 0;
+    }
+    x->write_mbps /= (n + batch - 1) / batch;
+    x->read_mbps /= (n + batch - 1) / batch;
+}
+
 static void try_pairs(struct ni_pair_result *x, unsigned n)
 {
-    const unsigned queues = how.real_queues;
+    for (unsigned i = 0; i < n; i++)
+        x[i].n_queue = NI_MAX_QUEUES;
+    for (unsigned step = 0; step < NI_MAX_QUEUES; step++)
+        for (unsigned way = 0; way < 2; way++) {
+            const unsigned count = gather(x, n, step, way);
 
-    for (unsigned way = 0; way < 2; way++) {
-        for (unsigned i = 0; i < n * queues; i++) {
-            const struct ni_pair_result *r = &x[i / queues];
-
-            flows[i] = (struct flow){.from = way == 0 ? r->pair.from : r->pair.to,
-                                     .to = way == 0 ? r->pair.to : r->pair.from};
-            flows[i].queue = ((uint64_t)r->round << 32 | r->pair.from) * NET_QUEUES + i % queues;
+            if (count == 0)
+                continue;
+            move_flows(&net, flows, count);
+            for (unsigned i = 0; i < count; i++)
+                report_queue(&real.result[owner[i]].queue[flows[i].queue % NET_QUEUES], &flows[i],
+                             way);
         }
-        move_flows(&net, flows, n * queues);
-        for (unsigned i = 0; i < n * queues; i++)
-            report_pair(&x[i / queues], &flows[i], way);
-    }
+    for (unsigned i = 0; i < n; i++)
+        sum_up(&x[i]);
 }
 
 /* Whether the sentence has that word. */
@@ -157,19 +215,27 @@ static bool has_word(const char *text, const char *word)
 /* The path findings name the leaf, and no port is blamed. A job of two leaves cannot tell them apart. */
 static bool is_named(void)
 {
-    char leaf[32];
+    char leaf[32], pod[32];
     bool named = false;
 
     snprintf(leaf, sizeof(leaf), "leaf-%u", net.fault.leaf);
+    snprintf(pod, sizeof(pod), "(node-%u)", net.fault.place);
     for (unsigned i = 0; i < real.f.n; i++) {
         const struct ni_finding *f = &real.f.at[i];
         const struct ni_finding_kind *kind = ni_finding_kind(f->id);
 
         if (kind->severity != NI_ERROR)
             continue;
-        if (!ni_has_prefix(kind->id, "job.path."))
+        if (net.fault.kind == PORT && strcmp(kind->id, "job.rail.slow") == 0) {
+            if (!strstr(f->message, pod) || strchr(f->message, '(') != strrchr(f->message, '('))
+                return false; /* nobody else */
+            named = true;
+            continue;
+        }
+        if (net.fault.kind == PORT || !ni_has_prefix(kind->id, "job.path."))
             return false;
-        named = named || !how.labels || has_word(f->message, leaf) || has_word(f->subject, leaf);
+        named = named || !how.labels ||
+                (has_word(f->message, leaf) && (n_leaf == 2 || !strstr(f->message, " or ")));
     }
     return named;
 }
@@ -180,99 +246,13 @@ static void judge_real(struct counts *c)
 
     add_pods();
     for (unsigned first = 0; ni_next_round(job); first = job->n_result) {
-        must_hold(job->rounds < ROUNDS, "too many rounds");
+        must_hold(job->n_result + job->ranks <= RESULTS, "too many pairs");
         try_pairs(&real.result[first], job->n_result - first);
     }
     ni_judge_rails(job, &real.f);
     c->rounds += job->rounds;
     c->bad += ni_findings_count(&real.f, NI_ERROR) > 0;
     c->named += ni_findings_count(&real.f, NI_ERROR) > 0 && is_named();
-}
-
-/* ---- the prototype ---- */
-
-static struct paths paths;
-static int labels[NET_PODS];
-
-/* The queue pairs of a round that move at the same time, one way: of each pair the first `batch`, the next
-   ones, ... */
-static unsigned gather(unsigned first, unsigned step, unsigned batch, unsigned way)
-{
-    unsigned n = 0;
-
-    for (const struct path_pair *x = &paths.pair[first]; x < paths.pair + paths.n; x++)
-        for (unsigned q = 0, turn = 0; q < paths.rules.queues; q++) {
-            const struct flow f = {.from = way == 0 ? x->from : x->to,
-                                   .to = way == 0 ? x->to : x->from,
-                                   .queue = (uint64_t)x->of * PATH_QUEUES + q};
-
-            if (!x->queue[q].tried || turn++ / batch != step)
-                continue;
-            must_hold(n < NET_FLOWS, "too many flows");
-            flows[n++] = f;
-        }
-    return n;
-}
-
-static void report(const struct flow *f, unsigned way)
-{
-    const unsigned q = f->queue % PATH_QUEUES;
-    const bool quiet = paths.kind >= ROUND_FAILED;
-    struct path_pair *x = &paths.pair[paths.n - 1];
-    const int64_t slowest = slowest_ack(&net, f, quiet ? SMALL_QUIET : SMALL, MOVE_S, &dice);
-    const int64_t rate = (int64_t)(f->rate * PATH_PARTS * noise());
-
-    while (x->of != f->queue / PATH_QUEUES)
-        x--;
-    x->queue[q].failed = x->queue[q].failed || f->dead;
-    if (f->dead)
-        return;
-    *(way == 0 ? &x->queue[q].write : &x->queue[q].read) = rate;
-    x->queue[q].slowest_ns = slowest > x->queue[q].slowest_ns ? slowest : x->queue[q].slowest_ns;
-}
-
-static void try_paths(unsigned first)
-{
-    const unsigned batch = paths.kind >= ROUND_FAILED ? 1 : paths.rules.batch;
-
-    for (unsigned step = 0; step * batch < paths.rules.queues; step++)
-        for (unsigned way = 0; way < 2; way++) {
-            const unsigned n = gather(first, step, batch, way);
-
-            move_flows(&net, flows, n);
-            for (unsigned i = n; i-- > 0;)
-                report(&flows[i], way);
-        }
-}
-
-static bool is_named_by(const struct path_names *names)
-{
-    const int leaf = (int)net.fault.leaf;
-
-    if (!how.labels)
-        return names->n == 0;
-    if (names->n == 2 && n_leaf == 2)
-        return names->leaf[0] == leaf || names->leaf[1] == leaf;
-    return names->n == 1 && names->leaf[0] == leaf;
-}
-
-static void judge_paths(struct counts *c)
-{
-    struct path_names names;
-    bool good;
-
-    paths.ranks = net.shape.pods;
-    paths.rules = how.rules;
-    paths.leaf = labels;
-    paths.n = paths.rounds = paths.all = paths.names = 0;
-    for (unsigned p = 0; p < net.shape.pods; p++)
-        labels[p] = how.labels ? (int)leaf_of(&net, p) : NO_LEAF;
-    for (unsigned first = 0; path_next_round(&paths); first = paths.n)
-        try_paths(first);
-    good = path_judge(&paths, &names);
-    c->rounds += paths.rounds;
-    c->bad += !good;
-    c->named += !good && is_named_by(&names);
 }
 
 /* ---- jobs ---- */
@@ -300,7 +280,7 @@ static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned i
     net.fault.uplink = roll_below(&dice, how.shape.uplinks);
     net.fault.place = net.place[roll_below(&dice, pods)];
     net.fault.part = kind == LOSSY ? how.loss : how.slow;
-    (how.prototype ? judge_paths : judge_real)(c);
+    judge_real(c);
     c->jobs++;
     if (how.verbose && (kind == HEALTHY ? c->bad > was.bad : c->named == was.named))
         printf("%s, %u pods, %s, job %u: %s\n", fault_words[kind], pods, order_words[order], index,
@@ -386,7 +366,7 @@ static void put_table(double seconds)
                 printf("%4u  %-7s  %-7s  %4llu  %4llu  %7.1f", how.size[s], order_words[o],
                        fault_words[k], (unsigned long long)c->jobs, (unsigned long long)c->bad,
                        per(c->bad, c->jobs, 1000));
-                if (k == HEALTHY || k == PORT)
+                if (k == HEALTHY)
                     printf("      -       -");
                 else
                     printf("  %5llu  %6.1f", (unsigned long long)c->named,
@@ -394,6 +374,32 @@ static void put_table(double seconds)
                 printf("  %6.1f\n", per(c->rounds, c->jobs, 1));
             }
     fprintf(stderr, "%.1f s\n", seconds);
+}
+
+/* Whether the judge is as good as it has to be: of healthy jobs one of 1,000 may be refused; of those with a
+   fault so many of 100 must be named. */
+static bool is_good_enough(void)
+{
+    static const unsigned least[FAULT_KINDS] = {
+        [DEAD] = 99, [LOSSY] = 99, [SLOW] = 95, [PORT] = 99};
+    bool good = true;
+
+    for (unsigned k = 0; k < FAULT_KINDS; k++) {
+        uint64_t jobs = 0, bad = 0, named = 0;
+
+        for (unsigned i = 0; i < how.sizes * ORDERS; i++) {
+            jobs += table[i / ORDERS][i % ORDERS][k].jobs;
+            bad += table[i / ORDERS][i % ORDERS][k].bad;
+            named += table[i / ORDERS][i % ORDERS][k].named;
+        }
+        if (k == HEALTHY ? bad * 1000 <= jobs : named * 100 >= jobs * least[k])
+            continue;
+        fprintf(stderr, "fabric: %s: %llu of %llu jobs are bad, %llu of them named\n",
+                fault_words[k], (unsigned long long)bad, (unsigned long long)jobs,
+                (unsigned long long)named);
+        good = false;
+    }
+    return good;
 }
 
 /* ---- options ---- */
@@ -417,9 +423,8 @@ static const char usage[] =
     "  --seed=N             (1)\n"
     "  --jobs=N             processes (2)\n"
     "  --no-labels          no node tells its leaf\n"
-    "  --verbose            a line for each job that is judged wrongly\n"
-    "  --prototype          the judge of paths.h; and its rules:\n"
-    "  --queues=N --batch=N --full=N --alone=N --suspect=PERCENT --limit=PERCENT\n";
+    "  --check              status 1 if the judge is not as good as it has to be\n"
+    "  --verbose            a line for each job that is judged wrongly\n";
 
 static _Noreturn void refuse(const char *what)
 {
@@ -477,19 +482,16 @@ static void take_options(int argc, char **argv)
     static const char *const ways[] = {"up", "down", "both"};
     static const char *const recoveries[] = {"goback", "selective"};
     static const struct option options[] = {
-        {"places", 1, NULL, 'x'},    {"pods", 1, NULL, 'p'},      {"faults", 1, NULL, 'f'},
-        {"ranks", 1, NULL, 'o'},     {"per-leaf", 1, NULL, 'l'},  {"uplinks", 1, NULL, 'u'},
-        {"spines", 1, NULL, 's'},    {"way", 1, NULL, 'w'},       {"recovery", 1, NULL, 'r'},
-        {"loss", 1, NULL, 'L'},      {"slow", 1, NULL, 'S'},      {"noise", 1, NULL, 'n'},
-        {"count", 1, NULL, 'c'},     {"batch", 1, NULL, 'O'},     {"seed", 1, NULL, 'e'},
-        {"jobs", 1, NULL, 'j'},      {"no-labels", 0, NULL, 'N'}, {"verbose", 0, NULL, 'v'},
-        {"prototype", 0, NULL, 'P'}, {"queues", 1, NULL, 'q'},    {"full", 1, NULL, 'F'},
-        {"alone", 1, NULL, 'a'},     {"limit", 1, NULL, 'A'},     {"suspect", 1, NULL, 't'},
+        {"places", 1, NULL, 'x'},    {"pods", 1, NULL, 'p'},     {"faults", 1, NULL, 'f'},
+        {"ranks", 1, NULL, 'o'},     {"per-leaf", 1, NULL, 'l'}, {"uplinks", 1, NULL, 'u'},
+        {"spines", 1, NULL, 's'},    {"way", 1, NULL, 'w'},      {"recovery", 1, NULL, 'r'},
+        {"loss", 1, NULL, 'L'},      {"slow", 1, NULL, 'S'},     {"noise", 1, NULL, 'n'},
+        {"count", 1, NULL, 'c'},     {"seed", 1, NULL, 'e'},     {"jobs", 1, NULL, 'j'},
+        {"no-labels", 0, NULL, 'N'}, {"check", 0, NULL, 'k'},    {"verbose", 0, NULL, 'v'},
         {"others", 1, NULL, 'T'},    {NULL, 0, NULL, 0},
     };
     int c;
 
-    how.rules = path_rules;
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (c) {
         case 'p':
@@ -500,9 +502,6 @@ static void take_options(int argc, char **argv)
             break;
         case 'o':
             take_words(optarg, order_words, ORDERS, how.order);
-            break;
-        case 'O':
-            how.rules.batch = number(optarg, 1, PATH_QUEUES);
             break;
         case 'x':
             how.shape.places = number(optarg, 1, NET_PODS);
@@ -543,26 +542,11 @@ static void take_options(int argc, char **argv)
         case 'N':
             how.labels = false;
             break;
+        case 'k':
+            how.check = true;
+            break;
         case 'v':
             how.verbose = true;
-            break;
-        case 'P':
-            how.prototype = true;
-            break;
-        case 'q':
-            how.real_queues = how.rules.queues = number(optarg, 1, PATH_QUEUES);
-            break;
-        case 'F':
-            how.rules.full = number(optarg, 1, 4);
-            break;
-        case 'a':
-            how.rules.alone = number(optarg, 0, 16);
-            break;
-        case 'A':
-            how.rules.slow_percent = number(optarg, 0, 100);
-            break;
-        case 't':
-            how.rules.suspect_percent = number(optarg, 1, 100);
             break;
         case 'T':
             how.others = part(optarg);
@@ -591,5 +575,5 @@ int main(int argc, char **argv)
     play_all();
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     put_table((double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
-    return 0;
+    return how.check && !is_good_enough();
 }

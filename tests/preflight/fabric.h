@@ -9,7 +9,8 @@
 #include "nccl_init/plan.h"
 #include "preflight/compare.h"
 #include "preflight/job.h"
-#include "preflight/tally.h"
+#include "preflight/paths.h"
+#include "preflight/rounds.h"
 #include "rail/step.h"
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ static void must(bool holds)
 #ifndef FABRIC_PODS
 #define FABRIC_PODS 130
 #endif
-enum { MOST_PODS = FABRIC_PODS, MOST_RAILS = 8, ROUNDS = 6, TIMED_OUT = 12 };
+enum { MOST_PODS = FABRIC_PODS, MOST_RAILS = 8, ROUNDS = 48, TIMED_OUT = 12 };
+enum { RESULTS = MOST_PODS * MOST_RAILS * 10, BAD_QUEUE = 1, LATE = 5, LATE_NS = 70000000 };
 
 /* What is broken, by these words in a case of tests/preflight. */
 enum fault_kind {
@@ -40,6 +42,13 @@ enum fault_kind {
     FLAKY,    /* rail r between a and b, in the first round that tries it only */
     DOWN,     /* the link of rail r of pod a goes down in the first round */
     SLOW_ALL, /* everything at a fifth of its rate */
+    /* One of the queue pairs of rail r from a to b, each time: */
+    QUEUE_SLOW,   /* is slow */
+    QUEUE_LOSSY,  /* has an acknowledgement that comes late */
+    QUEUE_BROKEN, /* fails */
+    QUEUE_ONCE,   /* fails, in the first round that tries it only */
+    PAIR_SLOW,    /* all of them are slow */
+    STRANGER,     /* somebody else has the address of rail r of pod a */
     FAULT_KINDS
 };
 struct fault {
@@ -54,7 +63,7 @@ struct world {
     struct ni_rail rail[MOST_PODS][MOST_RAILS];
     uint8_t missing[MOST_PODS];
     struct ni_rail_tally tally[MOST_PODS * MOST_RAILS];
-    struct ni_pair_result result[MOST_PODS * MOST_RAILS * ROUNDS];
+    struct ni_pair_result result[RESULTS];
     struct ni_findings f;
     struct ni_policy policy;
     struct fault fault[20];
@@ -71,7 +80,14 @@ static inline unsigned draw(unsigned below)
 
 static void fails(struct ni_pair_result *x, enum ni_pair_step step, int err, int wc, bool silent)
 {
-    *x = (struct ni_pair_result){.pair = x->pair, .round = x->round, .step = step};
+    *x = (struct ni_pair_result){.pair = x->pair,
+                                 .round = x->round,
+                                 .full = x->full,
+                                 .again = x->again,
+                                 .software = x->software,
+                                 .queues = x->queues,
+                                 .rate = x->rate,
+                                 .step = step};
     x->err = err;
     x->wc = wc;
     x->silent = silent;
@@ -82,7 +98,7 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
     const struct ni_pair *p = &x->pair;
     const bool rail = p->rail == k->rail, from = p->from == k->a, to = p->to == k->a;
     const bool between = (from && p->to == k->b) || (to && p->from == k->b);
-    const bool first = x->round < (w.job.ranks > 3 ? 2U : 1U);
+    const bool first = x->full;
     if (k->kind == SLOW_ALL) {
         x->write_mbps = x->write_mbps * k->percent / 100;
         x->read_mbps = x->read_mbps * k->percent / 100;
@@ -98,6 +114,11 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
     if (k->kind == SWITCH || (k->kind == PORT && (from || to)) || (k->kind == PATH && between) ||
         (k->kind == FLAKY && between && first))
         fails(x, k->percent & 1 ? NI_PAIR_SMALL : NI_PAIR_WRITE, 0, TIMED_OUT, false);
+    if (k->kind == STRANGER && (from || to)) {
+        fails(x, NI_PAIR_SMALL, 0, TIMED_OUT, false);
+        x->misled = to ? NI_AT_FROM : NI_AT_TO;
+        x->neighbour = 0x525400000001;
+    }
     if (k->kind == SILENT && (from || to)) {
         fails(x, NI_PAIR_SMALL, 0, from ? 0 : TIMED_OUT, from);
     }
@@ -113,6 +134,10 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
             fails(x, NI_PAIR_START, ENETDOWN, 0, false);
         x->at_to = x->round > 0 && to;
     }
+    if (k->kind == PAIR_SLOW && from && p->to == k->b) {
+        x->write_mbps = x->write_mbps * k->percent / 100;
+        x->read_mbps = x->read_mbps * k->percent / 100;
+    }
     if (k->kind == SLOW_IN && to)
         x->write_mbps = x->write_mbps * k->percent / 100;
     if (k->kind == SLOW_IN && from)
@@ -123,13 +148,70 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
         x->read_mbps = x->read_mbps * k->percent / 100;
 }
 
+/* Whether the queue pair takes part. */
+static bool takes_part(const struct ni_pair_result *x, unsigned q)
+{
+    return x->queues == 0 || (x->queues & 1U << q);
+}
+
+/* What of a pair's queue pairs is broken. */
+static void meets_queue(const struct fault *k, struct ni_pair_result *x)
+{
+    struct ni_queue_result *queue = &x->queue[BAD_QUEUE];
+    const bool it = x->pair.rail == k->rail && x->pair.from == k->a && x->pair.to == k->b;
+
+    if (!it || !takes_part(x, BAD_QUEUE))
+        return;
+    if (k->kind == QUEUE_SLOW) {
+        queue->write_mbps = queue->write_mbps * k->percent / 100;
+        queue->read_mbps = queue->read_mbps * k->percent / 100;
+    }
+    if (k->kind == QUEUE_LOSSY) {
+        queue->slowest_ns = LATE_NS;
+        queue->late = LATE;
+    }
+    if (k->kind == QUEUE_BROKEN || (k->kind == QUEUE_ONCE && x->again == 0))
+        *queue = (struct ni_queue_result){.step = NI_PAIR_SMALL, .wc = TIMED_OUT};
+}
+
+/* The queue pairs of a pair, all alike but for what is broken; then what they move together. */
+static void share_out(struct ni_pair_result *x)
+{
+    const unsigned batch = ni_batch(&w.job, x);
+    int64_t write = 0, read = 0;
+    unsigned n = 0;
+
+    if (x->step < NI_PAIR_SMALL || x->silent)
+        return;
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        if (takes_part(x, q)) {
+            x->queue[q] = (struct ni_queue_result){.step = x->step, .err = x->err, .wc = x->wc};
+            x->n_queue = q + 1;
+            n++;
+        }
+    const unsigned at_once = n < batch ? n : batch;
+    for (unsigned q = 0; q < x->n_queue; q++)
+        if (takes_part(x, q)) {
+            x->queue[q].write_mbps = x->write_mbps / at_once;
+            x->queue[q].read_mbps = x->read_mbps / at_once;
+        }
+    for (unsigned k = 0; k < w.n_fault && x->step == NI_PAIR_DONE; k++)
+        meets_queue(&w.fault[k], x);
+    for (unsigned q = 0; q < x->n_queue; q++) {
+        write += x->queue[q].write_mbps;
+        read += x->queue[q].read_mbps;
+    }
+    x->write_mbps = write / ((n + batch - 1) / batch);
+    x->read_mbps = read / ((n + batch - 1) / batch);
+}
+
 /* Runs the rounds; each pod has at most one pair in each role and rail. */
 static inline void run(void)
 {
     static uint8_t busy[MOST_PODS][MOST_RAILS];
     struct ni_job *job = &w.job;
     for (unsigned first = 0; ni_next_round(job); first = job->n_result) {
-        must(job->rounds <= ROUNDS && job->n_result <= NI_COUNT(w.result));
+        must(job->rounds <= ROUNDS && job->n_result + MOST_PODS * MOST_RAILS <= RESULTS);
         memset(busy, 0, sizeof(busy));
         for (unsigned i = first; i < job->n_result; i++) {
             const struct ni_pair *p = &w.result[i].pair;
@@ -149,6 +231,7 @@ static inline void run(void)
             x->read_mbps = rate * 94 / 100 - draw((unsigned)(rate / 10));
             for (unsigned k = 0; k < w.n_fault; k++)
                 meets(&w.fault[k], x);
+            share_out(x);
         }
         /* as they come */
         for (unsigned i = first; i + 1 < job->n_result; i++) {

@@ -19,6 +19,7 @@
 #include "nccl_init/text.h"
 #include "node/gather.h"
 #include "node/read.h"
+#include "preflight/align.h"
 #include "preflight/compare.h"
 #include "preflight/describe.h"
 #include "preflight/job.h"
@@ -213,11 +214,24 @@ static void add_pods(char *word[], bool many)
         describe(p, word[many ? 4 : 3]);
         for (unsigned r = 0; r < w.pod[p].n_rail; r++) { /* recorded once: an address for each */
             w.rail[p][r].gid[15] = (uint8_t)(100 + p % 150);
+            w.rail[p][r].mac = 0x020000000000 | p << 8 | r;
             if (!ni_ip_is_v4(w.rail[p][r].gid))
                 w.rail[p][r].gid[14] = (uint8_t)(1 + r);
         }
         w.job.n_rail = w.pod[p].n_rail > w.job.n_rail ? w.pod[p].n_rail : w.job.n_rail;
     }
+}
+
+/* The networks of two ports are those of each other. */
+static void cross(struct ni_rail *a, struct ni_rail *b)
+{
+    const struct ni_rail was = *a;
+    memcpy(a->gid, b->gid, sizeof(a->gid));
+    memcpy(a->subnet, b->subnet, sizeof(a->subnet));
+    a->n_subnet = b->n_subnet;
+    memcpy(b->gid, was.gid, sizeof(b->gid));
+    memcpy(b->subnet, was.subnet, sizeof(b->subnet));
+    b->n_subnet = was.n_subnet;
 }
 
 /* rail HOST N WHAT VALUE: what only a device says */
@@ -234,8 +248,12 @@ static void change_rail(char *word[])
         must(ni_parse_gid(ni_span_of(word[4]), rail->gid) == 0);
     else if (strcmp(word[3], "firmware") == 0)
         snprintf(rail->firmware, sizeof(rail->firmware), "%s", word[4]);
+    else if (strcmp(word[3], "software") == 0)
+        rail->software = true;
     else if (strcmp(word[3], "untried") == 0)
         snprintf(rail->untried, sizeof(rail->untried), "%s", word[4]);
+    else if (strcmp(word[3], "crossed") == 0)
+        cross(rail, &w.rail[p][atoi(word[4])]);
     else
         die("no such fact of a rail", word[3]);
 }
@@ -243,9 +261,10 @@ static void change_rail(char *word[])
 /* fault KIND HOST RAIL [HOST [PERCENT]] */
 static void add_fault(char *word[], unsigned n)
 {
-    static const char *const kinds[FAULT_KINDS] = {"port",     "path", "switch",  "slow-in",
-                                                   "slow-out", "dies", "own",     "silent",
-                                                   "flaky",    "down", "slow-all"};
+    static const char *const kinds[FAULT_KINDS] = {
+        "port",        "path",         "switch",     "slow-in",   "slow-out", "dies",
+        "own",         "silent",       "flaky",      "down",      "slow-all", "queue-slow",
+        "queue-lossy", "queue-broken", "queue-once", "pair-slow", "stranger"};
     struct fault *k = &w.fault[w.n_fault++];
     must(n > 3 && w.n_fault <= NI_COUNT(w.fault));
     while (k->kind < FAULT_KINDS && strcmp(kinds[k->kind], word[1]) != 0)
@@ -271,6 +290,8 @@ static void play(void)
             change_rail(word);
         else if (strcmp(word[0], "cpu") == 0 && words(lines[i], buf, word, 3) == 3)
             ni_add_setting(&w.pod[rank_of(word[1])], "CPU", word[2]);
+        else if (strcmp(word[0], "leaf") == 0 && n == 3)
+            snprintf(w.pod[rank_of(word[1])].leaf, NI_POD_NAME, "%s", word[2]);
         else if (strcmp(word[0], "absent") == 0 && n == 2)
             w.missing[rank_of(word[1])] = NI_POD_NEVER_CAME;
         else if (strcmp(word[0], "require") == 0)
@@ -293,6 +314,7 @@ int main(int argc, char **argv)
     w.job = (struct ni_job){
         .source = "pet", .pod = w.pod, .missing = w.missing, .result = w.result, .tally = w.tally};
     play();
+    ni_align_rails(&w.job, &w.f);
     ni_compare_pods(&w.job, &w.policy, &w.f);
     run();
     struct ni_verdict verdict = {.outcome = ni_outcome_of(&w.job, &w.f, false), .job = &w.job};

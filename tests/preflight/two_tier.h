@@ -443,18 +443,17 @@ static inline void move_flows(const struct net *n, struct flow *flow, unsigned f
         share_links(n, flow, all);
 }
 
-/* The slowest acknowledgement of a queue pair in nanoseconds: of `small` writes one after another, and of
-   data for so many seconds. Without loss it is what a loaded fabric has. */
-static inline int64_t slowest_ack(const struct net *n, const struct flow *f, unsigned small,
-                                  double seconds, struct dice *d)
+/* How many of `small` writes of a queue pair, one after another for a second at most, are acknowledged only
+   after they were sent again. */
+static inline unsigned late_acks(const struct flow *f, unsigned small, struct dice *d)
 {
     const double arrives = (1 - f->lost) * (1 - f->lost_back);
-    const double twice = n->recovery == GO_BACK_N ? f->lost * f->lost : 0;
-    const double timeouts = twice * f->rate * n->packets * seconds;
-    const bool late = roll_part(d) > pow(arrives, small) || roll_part(d) > exp(-timeouts);
+    const unsigned most = (unsigned)(1 / ACK_TIMEOUT_S);
+    unsigned late = 0;
 
-    return late ? (int64_t)(ACK_TIMEOUT_S * 1e9) + roll_below(d, 1000000)
-                : 5000 + roll_below(d, 1000000);
+    for (unsigned i = 0; i < small && late < most && arrives < 1; i++)
+        late += roll_part(d) > arrives;
+    return late;
 }
 
 #endif

@@ -68,8 +68,8 @@ static const struct ni_policy policy;
 
 static struct ni_rail_end end_of(unsigned rank, unsigned rail, unsigned role)
 {
-    return (struct ni_rail_end){.qpn = 1 + rank * 100 + rail * 10 + role,
-                                .psn = UINT32_MAX,
+    return (struct ni_rail_end){.n_queue = 1,
+                                .queue = {{1 + rank * 100 + rail * 10 + role, UINT32_MAX}},
                                 .rkey = 7,
                                 .address = INT64_MAX,
                                 .gid = {0xfe, 0x80, [15] = (uint8_t)rank},
@@ -81,15 +81,16 @@ static struct ni_rail_end end_of(unsigned rank, unsigned rail, unsigned role)
 
 static bool is_end(const struct ni_rail_end *a, struct ni_rail_end b)
 {
-    return a->qpn == b.qpn && a->psn == b.psn && a->rkey == b.rkey && a->address == b.address &&
+    return a->n_queue == b.n_queue && a->queue[0].qpn == b.queue[0].qpn &&
+           a->queue[0].psn == b.queue[0].psn && a->rkey == b.rkey && a->address == b.address &&
            memcmp(a->gid, b.gid, sizeof(b.gid)) == 0 && a->lid == b.lid &&
            a->path_mtu == b.path_mtu && a->most_reads == b.most_reads && a->global == b.global;
 }
 
 static void rail(struct ni_rail_task *task, enum ni_rail_work work, void **state)
 {
-    static const enum ni_pair_step next[] = {NI_PAIR_QUEUES, NI_PAIR_CONNECT, NI_PAIR_SMALL,
-                                             NI_PAIR_DONE};
+    static const enum ni_pair_step next[] = {NI_PAIR_QUEUES, NI_PAIR_CONNECT, NI_PAIR_CONNECT,
+                                             NI_PAIR_SMALL, NI_PAIR_DONE};
     const unsigned rank = (unsigned)strtoul(task->rail.firmware, NULL, 10);
     const enum fault fault =
         shared->pod[rank].work == work && shared->pod[rank].rail == task->number
@@ -523,14 +524,16 @@ static void test_refused(void **state)
         const char *hello, *no, *host, *finding;
     } row[] = {
         {HELLO WHO(4, "old-1") RANK(1, 2, "another"), "its key is not that of pod 0", "strangers",
-         "4 hellos had another key than the job, or none"},
+         "4 hellos had another key than the job, or none; the last came from 127.0.0.1"},
         {HELLO WHO(4, "old-1") RANK(1, 2, ""), "its key is not", NULL, NULL},
         {HELLO WHO(4, "old-1") ", \"party.rank\": 1, \"party.ranks\": 2}", "its key is not", NULL,
          NULL},
         {HELLO WHO(9, "old-1") RANK(7, 9, "ke"), "its key is not", NULL, NULL},
-        {HELLO WHO(2, "old-2") RANK(1, 2, "key"), "9.9 speaks protocol 2", "old-2", ") 4"},
-        {HELLO WHO(4, "odd-1") RANK(1, 3, "key"), "pod 0 is rank 0 of 2", "odd-1", "of 3 pods"},
-        {HELLO WHO(4, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "?[2J??", "of 9 pods"},
+        {HELLO WHO(2, "old-2") RANK(1, 2, "key"), "nccl-init speaks protocol 2", "127.0.0.1",
+         ") 4"},
+        {HELLO WHO(4, "odd-1") RANK(1, 3, "key"), "pod 0 is rank 0 of 2", "127.0.0.1", "of 3 pods"},
+        {HELLO WHO(4, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "127.0.0.1",
+         "of 9 pods"},
         {"{\"type\": \"hello\", \"magic\": \"nccl\"}", "", NULL, NULL},
         {"GET / HTTP/1.1\r\nHost: trainer-0\r\n\r\n", "", NULL, NULL},
         {HELLO WHO(4, "h") RANK(-1, 2, "key"), "", NULL, NULL},
@@ -567,7 +570,8 @@ static void test_refused(void **state)
             fail_msg("row %u: no finding", i);
     assert_int_equal(ni_findings_count(&shared->findings, NI_ERROR), 0);
     for (unsigned i = 0; i < shared->findings.n; i++)
-        assert_null(strstr(shared->findings.at[i].message, "old-1"));
+        assert_true(!strstr(shared->findings.at[i].message, "old-") &&
+                    !strstr(shared->findings.at[i].message, "9.9")); /* nothing that they said */
 }
 
 /* Who has no key takes no rank, neither one that is missing nor that of a live pod, and makes no error;
@@ -639,7 +643,10 @@ static void test_many_refused(void **state)
     (void)close(fd);
     for (unsigned i = 0; i < NI_MAX_AGAIN; i++) {
         fd = connect_raw();
-        (void)ni_format(hello, sizeof(hello), HELLO WHO(4, "old-%u") RANK(1, 3, "key"), i);
+        (void)ni_format(hello, sizeof(hello),
+                        HELLO WHO(4, "old") ", \"party.rank\": 1, \"party.ranks\": %u, "
+                                            "\"party.key\": \"key\"}",
+                        i + 3);
         send_raw(fd, hello);
         (void)answer(fd);
         (void)close(fd);
@@ -649,6 +656,8 @@ static void test_many_refused(void **state)
         refused += shared->findings.at[i].id == NI_F_JOB_REFUSED;
     assert_int_equal(refused, 16);
     assert_true(ni_findings_has(&shared->findings, NI_F_JOB_MISSING));
+    assert_non_null(strstr(
+        line_of(0), "(refused: 127.0.0.1: it is rank 0 of 2 pods, pod 0 is rank 0 of 2; and "));
     assert_false(ni_findings_has(&shared->findings, NI_F_JOB_RANK_TWICE));
 }
 

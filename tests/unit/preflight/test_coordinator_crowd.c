@@ -53,15 +53,16 @@ static struct ni_rail_task tasks[NI_MAX_RAILS];
 
 void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms)
 {
-    static const enum ni_pair_step next[] = {NI_PAIR_QUEUES, NI_PAIR_CONNECT, NI_PAIR_SMALL,
-                                             NI_PAIR_DONE};
+    static const enum ni_pair_step next[] = {NI_PAIR_QUEUES, NI_PAIR_CONNECT, NI_PAIR_CONNECT,
+                                             NI_PAIR_SMALL, NI_PAIR_DONE};
 
     (void)limit_ms;
     for (unsigned i = 0; i < r->n; i++)
         for (unsigned role = 0; role < NI_ROLES; role++) {
             tasks[i].result[role] = (struct ni_pair_result){
                 .step = next[work], .latency_ns = 2000, .write_mbps = 391000, .read_mbps = 390000};
-            tasks[i].own[role] = (struct ni_rail_end){.qpn = 1, .path_mtu = 4096};
+            tasks[i].own[role] =
+                (struct ni_rail_end){.n_queue = 1, .queue = {{1, 0}}, .path_mtu = 4096};
         }
 }
 

@@ -22,7 +22,7 @@
 #include "preflight/report.h"
 #include "preflight/report_json.h"
 #include "preflight/report_svg.h"
-#include "preflight/tally.h"
+#include "preflight/rounds.h"
 #include "print/layout.h"
 #include "print/words.h"
 #include "rail/step.h"
@@ -103,6 +103,7 @@ static void any_job(void)
         pod->n_setting = draw(5);
         any_text(pod->host, sizeof(pod->host));
         any_text(pod->node, sizeof(pod->node));
+        any_text(pod->leaf, sizeof(pod->leaf));
         for (unsigned i = 0; i < pod->n_rail; i++)
             any_rail(&pod->rail[i]);
         for (unsigned i = 0; i < pod->n_setting; i++) {
@@ -119,6 +120,7 @@ static void any_results(void)
 {
     for (unsigned first = 0; ni_next_round(&w.job); first = w.job.n_result) {
         must(w.job.rounds <= ROUNDS);
+        must(w.job.n_result + MOST_PODS * MOST_RAILS <= RESULTS);
         for (unsigned i = first; i < w.job.n_result; i++) {
             struct ni_pair_result *x = &w.result[i];
             x->step = draw(3) ? NI_PAIR_DONE : (enum ni_pair_step)draw(NI_PAIR_DONE + 1);
@@ -130,6 +132,14 @@ static void any_results(void)
             x->slowest_ns = x->latency_ns;
             x->write_mbps = draw(9) ? draw(400000) : INT32_MAX;
             x->read_mbps = draw(9) ? draw(400000) : 0;
+            x->n_queue = draw(5) ? NI_MAX_QUEUES : 0;
+            for (unsigned q = 0; q < x->n_queue; q++) {
+                x->queue[q].step = draw(4) ? NI_PAIR_DONE : (enum ni_pair_step)draw(NI_PAIR_DONE);
+                x->queue[q].wc = (int)draw(30);
+                x->queue[q].slowest_ns = (int64_t)draw(1000000) * (draw(9) ? 1 : 1000);
+                x->queue[q].write_mbps = draw(9) ? draw(100000) : 0;
+                x->queue[q].read_mbps = draw(9) ? draw(100000) : 0;
+            }
         }
         if (draw(4) == 0)
             w.missing[draw(w.job.ranks)] = NI_POD_WENT_AWAY;

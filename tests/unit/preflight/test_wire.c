@@ -55,8 +55,9 @@ static void fill_message(void)
         m.item[i] = (struct ni_item){.rail = i / NI_ROLES,
                                      .role = i % NI_ROLES,
                                      .partner = NI_MAX_RANKS - 1,
-                                     .end = {UINT32_MAX,
-                                             UINT32_MAX,
+                                     .queues = UINT8_MAX,
+                                     .end = {NI_MAX_QUEUES,
+                                             {{0}},
                                              UINT32_MAX,
                                              INT64_MAX,
                                              {0xff, [15] = 0xab},
@@ -69,12 +70,29 @@ static void fill_message(void)
                                                 .silent = true,
                                                 .err = 4095,
                                                 .wc = UINT16_MAX,
+                                                .neighbour = 0xffffffffffff,
                                                 .latency_ns = INT64_MAX,
                                                 .slowest_ns = INT64_MAX,
                                                 .write_mbps = INT32_MAX,
-                                                .read_mbps = INT32_MAX}};
+                                                .read_mbps = INT32_MAX,
+                                                .n_queue = NI_MAX_QUEUES}};
+    for (unsigned i = 0; i < NI_WIRE_ITEMS * NI_MAX_QUEUES; i++) {
+        struct ni_item *item = &m.item[i / NI_MAX_QUEUES];
+
+        item->batch = NI_MAX_QUEUES;
+        item->end.queue[i % NI_MAX_QUEUES] = (struct ni_queue_end){UINT32_MAX, UINT32_MAX};
+        item->result.queue[i % NI_MAX_QUEUES] = (struct ni_queue_result){.step = NI_PAIR_DONE,
+                                                                         .err = 4095,
+                                                                         .wc = UINT16_MAX,
+                                                                         .slowest_ns = INT64_MAX,
+                                                                         .late = NI_MAX_SMALL,
+                                                                         .write_mbps = INT32_MAX,
+                                                                         .read_mbps = INT32_MAX};
+    }
+    m.small = NI_MAX_SMALL;
     fill(m.pod.host, sizeof(m.pod.host));
     fill(m.pod.node, sizeof(m.pod.node));
+    fill(m.pod.leaf, sizeof(m.pod.leaf));
     m.pod.transport = NI_NET_OTHER;
     m.pod.n_setting = NI_MAX_POD_SETTINGS;
     for (unsigned i = 0; i < NI_MAX_POD_SETTINGS; i++) {
@@ -92,6 +110,7 @@ static void fill_message(void)
         r->software = true;
         r->index = i == 0 ? -1 : INT32_MAX;
         r->v2 = true;
+        r->mac = 0xffffffffffff;
         r->netdev_mtu = (struct ni_num){INT64_MAX, NI_KNOWN};
         r->mbps.known = NI_ABSENT;
         r->path_mtu = 4096;
@@ -151,10 +170,14 @@ static void test_refused(void **state)
         {NI_MSG_DO, "qpn\": 4294967295", "qpn\": 4294967296"},
         {NI_MSG_DO, "qpn\": 4294967295", "qpn\": 1e9"},
         {NI_MSG_DO, "qpn\": 4294967295", "qpn\": true"},
-        {NI_MSG_DO, "\"work\": 3", "\"other\": 3"},
+        {NI_MSG_DO, "\"work\": 4", "\"other\": 4"},
         {NI_MSG_DO, "qpn\": 4294967295", "qpn\": NaN"},
         {NI_MSG_DO, "9223372036854775807", "9223372036854775808"},
-        {NI_MSG_DO, "end.qpn\": 4294967295", "end.psn\": 4294967295"},
+        {NI_MSG_DO, "\"end.queue\": [", "\"end.queue\": [{},"},
+        {NI_MSG_DO, "\"batch\": 8", "\"batch\": 9"},
+        {NI_MSG_DO, "\"small\": 1024", "\"small\": 1025"},
+        {NI_MSG_DONE, "\"result.queue\": [", "\"result.queue\": [{},"},
+        {NI_MSG_DO, "\"queues\": 255", "\"queues\": 256"},
         {NI_MSG_DO, "global\": 1", "global\": true"},
         {NI_MSG_DO, "000ab\"", "000a\""},
         {NI_MSG_DO, "000ab\"", "000ag\""},
@@ -162,12 +185,13 @@ static void test_refused(void **state)
         {NI_MSG_DO, "\"item\": [", "\"item\": [{},"},
         {NI_MSG_DO, "\"item\": [{", "\"item\": [5, {"},
         {NI_MSG_DO, "\"item\": [{", "\"item\": 5, \"more\": [{"},
-        {NI_MSG_DO, "\"work\": 3", "\"work\": 0"},
+        {NI_MSG_DO, "\"work\": 4", "\"work\": 0"},
         {NI_MSG_DONE, "step\": 15", "step\": 16"},
         {NI_MSG_DONE, "err\": 4095", "err\": 4096"},
         {NI_MSG_DONE, "latency_ns\": 9", "latency_ns\": -9"},
         {NI_MSG_FACTS, "\"index\": -1", "\"index\": -2"},
         {NI_MSG_FACTS, "\"bits\": 128", "\"bits\": 129"},
+        {NI_MSG_FACTS, "\"mac\": 281474976710655", "\"mac\": 281474976710656"},
         {NI_MSG_FACTS, "\"netdev_mtu\": 9", "\"netdev_mtu\": -9"},
         {NI_MSG_FACTS, "\"hca\": \"", "\"netdev\": \"0123456789abcdef\", \"hca\": \""},
         {NI_MSG_FACTS, "\"hca\": \"", "\"netdev\": \"a\\u0000\", \"hca\": \""},

@@ -29,7 +29,7 @@
 #undef ibv_query_port
 #undef ibv_reg_mr
 
-enum { N = 2, MRS = 8, QPS = 16, CQS = 8, PAGE = 4096, DEPTH = 8 };
+enum { N = 2, MRS = 8, QPS = 64, CQS = 8, PAGE = 4096, DEPTH = 16, WAITING = 512 };
 
 /* Which call fails. */
 enum call {
@@ -61,6 +61,9 @@ static struct {
     struct ibv_qp_attr init[QPS], rtr[QPS], rts[QPS];
     struct ibv_cq cq[CQS];
     unsigned done[CQS]; /* completions that wait */
+    struct ibv_wc wc[CQS][WAITING];
+    unsigned bad_qp;  /* the number of a queue pair whose requests fail; 0: none */
+    unsigned n_reset; /* queue pairs that began anew */
     unsigned n_mr, n_qp, n_cq, n_dropped;
     size_t largest;     /* bytes of a request */
     unsigned mute_from; /* requests from this one on get no completion */
@@ -97,11 +100,11 @@ static int status(enum call call)
     return fails(call) ? fake.err : 0;
 }
 
-/* A kernel without IPv6, with all interfaces. */
+/* A kernel without IPv6 and netlink, with all interfaces. */
 int socket(int family, int type, int protocol)
 {
     errno = EAFNOSUPPORT;
-    return family == AF_INET6 ? -1 : (int)syscall(SYS_socket, family, type, protocol);
+    return family == AF_INET ? (int)syscall(SYS_socket, family, type, protocol) : -1;
 }
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
@@ -281,6 +284,12 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
         [IBV_QPS_INIT] = fake.init, [IBV_QPS_RTR] = fake.rtr, [IBV_QPS_RTS] = fake.rts};
     int err = status(MODIFY_QP);
 
+    if (attr->qp_state == IBV_QPS_RESET) {
+        assert_int_equal(mask, IBV_QP_STATE);
+        fake.n_reset++;
+        qp->state = IBV_QPS_RESET;
+        return err;
+    }
     assert_int_equal(attr->qp_state, qp->state + 1);
     assert_int_equal(mask, masks[attr->qp_state]);
     if (err != 0)
@@ -305,26 +314,32 @@ static void *within(uint64_t addr, size_t n, uint32_t key, bool remote)
     return NULL;
 }
 
-static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **which)
 {
     const struct ibv_sge *sge = wr->sg_list;
     uint8_t *own = within(sge->addr, sge->length, sge->lkey, false);
     uint8_t *far = within(wr->wr.rdma.remote_addr, sge->length, wr->wr.rdma.rkey, true);
     const bool reads = wr->opcode == IBV_WR_RDMA_READ;
 
-    (void)bad;
+    (void)which;
     if (fails(POST_SEND))
         return fake.err;
     assert_int_equal(qp->state, IBV_QPS_RTS);
-    assert_true(fake.done[qp->send_cq - fake.cq] < DEPTH);
+    assert_true(fake.done[qp->send_cq - fake.cq] < WAITING);
     fake.moved[wr->opcode] += sge->length;
     if (reads || !fake.lost || sge->length <= 64)
         memcpy(reads ? own : far, reads ? far : own, sge->length);
     if (fake.corrupt && reads && sge->length > 64)
         own[sge->length - 1] ^= 1;
     fake.largest = sge->length > fake.largest ? sge->length : fake.largest;
-    if (++fake.posted <= fake.mute_from)
-        fake.done[qp->send_cq - fake.cq]++;
+    if (++fake.posted > fake.mute_from)
+        return 0;
+    const unsigned cq = (unsigned)(qp->send_cq - fake.cq);
+    const bool bad = fake.posted == fake.fail_at || qp->qp_num == fake.bad_qp;
+    fake.wc[cq][fake.done[cq]++] = (struct ibv_wc){.wr_id = wr->wr_id,
+                                                   .qp_num = qp->qp_num,
+                                                   .status = bad ? fake.status : IBV_WC_SUCCESS,
+                                                   .vendor_err = 81};
     return 0;
 }
 
@@ -337,9 +352,10 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
         return 0;
     if (fails(POLL_CQ))
         return -fake.err;
+    struct ibv_wc *waiting = fake.wc[cq - fake.cq];
+    *wc = waiting[0];
     --*done;
-    wc->status = fake.posted - *done == fake.fail_at ? fake.status : IBV_WC_SUCCESS;
-    wc->vendor_err = 81;
+    memmove(waiting, waiting + 1, *done * sizeof(*wc));
     return 1;
 }
 
@@ -449,7 +465,7 @@ static void test_passes(void **state)
     memset(task[1].result, 0, sizeof(task[1].result));
     connect_both();
     assert_int_equal(fake.n_dropped, N * 3);
-    assert_int_equal(task[0].own[NI_ROLE_INITIATOR].qpn, 1004);
+    assert_int_equal(task[0].own[NI_ROLE_INITIATOR].queue[0].qpn, 1004);
     both(NI_WORK_MOVE);
     expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
     /* what an earlier round wrote there does not pass for what this one writes */
@@ -616,6 +632,117 @@ static void test_has_an_end(void **state)
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
     expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
     assert_true(task[0].result[NI_ROLE_INITIATOR].read_mbps > 0);
+}
+
+/* ---- several queue pairs ---- */
+
+/* Each end of each has a partner, and one that fails takes no other with it; in the end it says how, and the pair
+   passed. */
+static void test_queues(void **state)
+{
+    const struct ni_pair_result *r = &task[0].result[NI_ROLE_INITIATOR];
+    int64_t write = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        task[i].n_queue = NI_MAX_QUEUES;
+        task[i].batch = 4;
+    }
+    connect_both();
+    assert_int_equal(fake.n_qp, N * NI_ROLES * NI_MAX_QUEUES);
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        const struct ni_queue_end *own = &task[0].own[NI_ROLE_INITIATOR].queue[q];
+        const struct ni_queue_end *far = &task[1].own[NI_ROLE_TARGET].queue[q];
+
+        assert_int_equal(fake.rtr[own->qpn - 1000].dest_qp_num, far->qpn);
+        assert_int_equal(fake.rtr[far->qpn - 1000].dest_qp_num, own->qpn);
+    }
+    fake.bad_qp = task[0].own[NI_ROLE_INITIATOR].queue[5].qpn;
+    fake.status = IBV_WC_RETRY_EXC_ERR;
+    ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
+    assert_int_equal(r->n_queue, NI_MAX_QUEUES);
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        assert_int_equal(r->queue[q].step, q == 5 ? NI_PAIR_SMALL : NI_PAIR_DONE);
+        assert_int_equal(r->queue[q].wc, q == 5 ? IBV_WC_RETRY_EXC_ERR : 0);
+        assert_int_equal(r->queue[q].write_mbps > 0, q != 5);
+        assert_int_equal(r->queue[q].read_mbps > 0, q != 5);
+        assert_int_equal(r->queue[q].slowest_ns > 0, q != 5);
+        write += r->queue[q].write_mbps;
+    }
+    assert_int_equal(r->write_mbps, write / 2); /* two batches, one after the other */
+    /* those that do not take part are not made */
+    setup(state);
+    for (unsigned i = 0; i < N; i++) {
+        task[i].n_queue = NI_MAX_QUEUES;
+        task[i].queues[NI_ROLE_INITIATOR] = task[i].queues[NI_ROLE_TARGET] = 3;
+    }
+    connect_both();
+    assert_int_equal(fake.n_qp, N * NI_ROLES * 2);
+    assert_int_equal(task[0].own[NI_ROLE_TARGET].n_queue, 2);
+    ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
+    assert_int_equal(r->n_queue, 2);
+    /* all fail: the pair does */
+    setup(state);
+    task[0].n_queue = task[1].n_queue = 3;
+    connect_both();
+    fake.mute_from = 0;
+    ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_SMALL, ETIMEDOUT, 0);
+}
+
+/* Those that are tried again keep their numbers; only they move. */
+static void test_again(void **state)
+{
+    uint32_t was[NI_MAX_QUEUES], psn;
+
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        task[i].n_queue = NI_MAX_QUEUES;
+        task[i].batch = 4;
+    }
+    connect_both();
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        was[q] = task[0].own[NI_ROLE_INITIATOR].queue[q].qpn;
+    fake.bad_qp = was[2];
+    fake.status = IBV_WC_RETRY_EXC_ERR;
+    ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
+    fake.bad_qp = 0;
+    const unsigned made = fake.n_qp;
+    /* the pair of the first pod alone: it initiates, the second is its target */
+    task[0].has[NI_ROLE_TARGET] = task[1].has[NI_ROLE_INITIATOR] = false;
+    task[0].queues[NI_ROLE_INITIATOR] = task[1].queues[NI_ROLE_TARGET] = 1U << 2 | 1U << 6;
+    task[0].batch = 1;
+    task[0].small = 200;
+    psn = task[0].own[NI_ROLE_INITIATOR].queue[2].psn;
+    both(NI_WORK_AGAIN);
+    assert_int_equal(fake.n_reset, 2 * 2);
+    /* what still comes of the first try does not fit */
+    assert_int_not_equal(task[0].own[NI_ROLE_INITIATOR].queue[2].psn, psn);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_CONNECT, 0, 0);
+    both(NI_WORK_CONNECT);
+    expect(1, NI_ROLE_TARGET, NI_PAIR_SMALL, 0, 0);
+    memset(fake.moved, 0, sizeof(fake.moved));
+    task[0].bytes = 8192;
+    both(NI_WORK_MOVE);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
+    assert_int_equal(fake.n_qp, made);
+    assert_int_equal(fake.moved[IBV_WR_RDMA_WRITE], 2 * 200 * 8 + 8192);
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        const bool moved = q == 2 || q == 6;
+
+        assert_int_equal(task[0].own[NI_ROLE_INITIATOR].queue[q].qpn, was[q]);
+        assert_int_equal(task[0].result[NI_ROLE_INITIATOR].queue[q].step == NI_PAIR_DONE, moved);
+    }
+    /* what was never made cannot begin again */
+    task[0].n_queue = 0;
+    task[0].queues[NI_ROLE_INITIATOR] = 0;
+    task[0].has[NI_ROLE_INITIATOR] = false;
+    ni_work_rail(&task[0], NI_WORK_QUEUES, &states[0]);
+    task[0].has[NI_ROLE_INITIATOR] = true;
+    ni_work_rail(&task[0], NI_WORK_AGAIN, &states[0]);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_QUEUES, EIO, 0);
 }
 
 /* ---- one rail, with itself ---- */
@@ -790,6 +917,8 @@ int main(void)
         cmocka_unit_test_setup(test_untried, setup),
         cmocka_unit_test_setup(test_unmeasured, setup),
         cmocka_unit_test_setup(test_has_an_end, setup),
+        cmocka_unit_test_setup(test_queues, setup),
+        cmocka_unit_test_setup(test_again, setup),
         cmocka_unit_test_setup(test_self, setup),
         cmocka_unit_test_setup(test_self_sizes, setup),
         cmocka_unit_test_setup(test_self_touches_little, setup),

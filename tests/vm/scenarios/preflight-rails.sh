@@ -40,7 +40,7 @@ wait
 verdict 'for a pair, and not for its next queue pairs' good ''
 matches 'the path is named' 'pod0: failed once with pod1, both reach others; passed with new queue pairs; small writes: IBV_WC_RETRY_EXC_ERR*' \
     "$(jq -r '.findings[] | select(.id == "job.path.unsteady" and .subject == "rail 0 (mlx5_01)") | .message' /tmp/out.0)"
-same 'it was tried once more' 3 "$(jq .rounds /tmp/out.0)"
+same 'it was tried once more' true "$(jq '.rounds >= 3' /tmp/out.0)"
 ip link set p3-1 mtu 1500
 job --seconds=0
 verdict 'large packets, by a switch port' bad 'job.rail.failed: rail 0 (mlx5_31): pod3: reaches nobody; bulk writes: *'

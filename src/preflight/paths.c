@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths: each queue pair of a pair of pods is judged by itself, for the switches send each of them
+   over one of several equal paths, by a hash of its number. What is suspected in a round of many
+   pairs is tried again with the same queue pairs: what failed, or lost something, at once; what was
+   slow one pair after another, because those that share a link would only share it again. Beside
+   them runs a control, a queue pair of the same two ports that was good. What is bad even then,
+   where the control is good, is a bad path. */
+#include "preflight/paths.h"
+
+#include <string.h>
+
+#include "nccl_init/base.h"
+#include "preflight/job.h"
+#include "preflight/tally.h"
+#include "rail/step.h"
+
+/* The limits were chosen by the model of a fabric, tests/preflight/fabric.c. */
+enum {
+    SUSPECT = 30,      /* percent of the median queue pair of its round: less is tried again */
+    SUSPECT_PAIR = 40, /* percent of the median pair: less, and all its queue pairs are */
+    SLOW = 40,         /* percent of what a pair moves in the median, of a queue pair alone */
+    LOSSY = 3,         /* late acknowledgements on a quiet fabric; fewer may be a host's */
+    FAILED = -2,       /* scores below all others */
+    LATE = -1,
+    UNMEASURED = 100
+};
+
+/* ---- medians ---- */
+
+static int64_t share(const struct ni_pair_result *x, int64_t mbps)
+{
+    const int64_t parts = x->rate > 0 ? mbps * NI_JOB_PARTS / x->rate : 0;
+
+    return parts < INT32_MAX ? parts : INT32_MAX;
+}
+
+/* What is measured in a round: the speed of each queue pair or of each pair, both ways; and how
+   alike the two ways of each are, in percent. */
+enum measure { QUEUE_SPEED, PAIR_SPEED, QUEUE_ALIKE, PAIR_ALIKE };
+
+static int64_t alike(int64_t a, int64_t b)
+{
+    if (a <= 0 || b <= 0)
+        return 0;
+    return a < b ? a * 100 / b : b * 100 / a;
+}
+
+/* Returns the number of measurements of a pair. */
+static unsigned count_measured(const struct ni_pair_result *x, enum measure what)
+{
+    static const unsigned of_each[] = {
+        [QUEUE_SPEED] = 2, [PAIR_SPEED] = 2, [QUEUE_ALIKE] = 1, [PAIR_ALIKE] = 1};
+    const bool queues = what == QUEUE_SPEED || what == QUEUE_ALIKE;
+
+    return of_each[what] * (queues ? x->n_queue : 1);
+}
+
+/* Returns the measurement number i of a pair; 0: there is none. */
+static int64_t measure(const struct ni_pair_result *x, unsigned i, enum measure what)
+{
+    switch (what) {
+    case QUEUE_SPEED:
+        return share(x, i % 2 ? x->queue[i / 2].read_mbps : x->queue[i / 2].write_mbps);
+    case PAIR_SPEED:
+        return share(x, i % 2 ? x->read_mbps : x->write_mbps);
+    case QUEUE_ALIKE:
+        return alike(x->queue[i].write_mbps, x->queue[i].read_mbps);
+    case PAIR_ALIKE:
+        return alike(x->write_mbps, x->read_mbps);
+    }
+    return 0;
+}
+
+/* Returns the median of a round and rail, of those that were measured: of an even number the upper
+   one. By bisection: there is no room to sort in. */
+static int64_t median_in(const struct ni_job *job, unsigned rail, enum measure what)
+{
+    int64_t low = 0, high = INT32_MAX;
+
+    while (low + 1 < high) {
+        const int64_t middle = low + (high - low) / 2;
+        unsigned below = 0, above = 0;
+
+        for (unsigned k = job->since; k < job->n_result; k++) {
+            const struct ni_pair_result *x = &job->result[k];
+            const unsigned n = count_measured(x, what);
+
+            for (unsigned i = 0; i < n && x->pair.rail == rail; i++) {
+                const int64_t it = measure(x, i, what);
+
+                below += it > 0 && it <= middle;
+                above += it > middle;
+            }
+        }
+        if (below > above)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high < INT32_MAX ? high : 0;
+}
+
+/* ---- suspects ---- */
+
+/* Returns true if a port of the pair is to blame, whose rules see to it. */
+static bool has_bad_port(const struct ni_job *job, const struct ni_pair *pair)
+{
+    return ni_is_bad_port(job, pair->from, pair->rail) || ni_is_bad_port(job, pair->to, pair->rail);
+}
+
+static bool takes_part(const struct ni_pair_result *x, unsigned q)
+{
+    return q < x->n_queue && (x->queues == 0 || (x->queues & 1U << q));
+}
+
+/* Returns the slower direction of a pair, in parts of the rate. */
+static int64_t least_of_pair(const struct ni_pair_result *x)
+{
+    const int64_t write = measure(x, 0, PAIR_SPEED), read = measure(x, 1, PAIR_SPEED);
+
+    return write < read ? write : read;
+}
+
+/* Returns the slower direction of a queue pair, in parts of the rate. */
+static int64_t least_of(const struct ni_pair_result *x, unsigned q)
+{
+    const int64_t write = measure(x, 2 * q, QUEUE_SPEED);
+    const int64_t read = measure(x, 2 * q + 1, QUEUE_SPEED);
+
+    return write < read ? write : read;
+}
+
+/* Rates a queue pair: the worse, the less; in percent of the median, where it was measured. Which of
+   its queue pairs a host with software RDMA serves first says nothing: there the pair counts. */
+static int64_t score_of(const struct ni_pair_result *x, unsigned q)
+{
+    const int64_t least = x->software ? least_of_pair(x) : least_of(x, q);
+    const int64_t median = x->software ? x->pair_median : x->queue_median;
+
+    if (x->queue[q].step != NI_PAIR_DONE)
+        return FAILED;
+    if (x->queue[q].late > 0)
+        return LATE;
+    return median > 0 && least > 0 ? least * 100 / median : UNMEASURED;
+}
+
+/* What is suspected in a round, in percent of its medians. */
+struct limits {
+    int64_t queue, pair;
+};
+
+/* Returns the limit for one kind of measurement. A path is slow both ways in few pairs; where the two
+   ways of most pairs differ, the measurement itself is so rough, and by chance twice as rough. */
+static int64_t suspect_below(const struct ni_job *job, unsigned rail, enum measure alike,
+                             int64_t most)
+{
+    const int64_t percent = median_in(job, rail, alike), limit = percent * percent / 100;
+
+    return limit > 0 && limit < most ? limit : most;
+}
+
+/* Marks the suspects of one pair. If all of them are, they must be slow together as well: a pair
+   that shares its port's rate with nobody else. */
+static void suspect(struct ni_pair_result *x, const struct limits *limits)
+{
+    const int64_t least = least_of_pair(x);
+    const bool slow = least > 0 && least * 100 < x->pair_median * limits->pair;
+    const int64_t enough = x->software ? 0 : limits->queue;
+    unsigned suspects = 0, tried = 0;
+
+    for (unsigned q = 0; q < x->n_queue; q++) {
+        if (!takes_part(x, q))
+            continue;
+        const bool bad = score_of(x, q) < enough || slow;
+
+        x->queue[q].verdict = bad ? NI_PATH_SUSPECT : NI_PATH_GOOD;
+        suspects += bad;
+        tried++;
+    }
+    for (unsigned q = 0; q < x->n_queue && suspects == tried && !slow; q++)
+        if (score_of(x, q) >= 0)
+            x->queue[q].verdict = NI_PATH_GOOD;
+}
+
+void ni_find_suspects(struct ni_job *job)
+{
+    int64_t queue[NI_MAX_RAILS], pair[NI_MAX_RAILS];
+    struct limits limits[NI_MAX_RAILS];
+
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        queue[r] = median_in(job, r, QUEUE_SPEED);
+        pair[r] = median_in(job, r, PAIR_SPEED);
+        limits[r].queue = suspect_below(job, r, QUEUE_ALIKE, SUSPECT);
+        limits[r].pair = suspect_below(job, r, PAIR_ALIKE, SUSPECT_PAIR);
+    }
+    for (unsigned k = job->since; k < job->n_result; k++) {
+        struct ni_pair_result *x = &job->result[k];
+
+        x->queue_median = queue[x->pair.rail];
+        x->pair_median = pair[x->pair.rail];
+        if (x->step == NI_PAIR_DONE)
+            suspect(x, &limits[x->pair.rail]);
+    }
+}
+
+/* Returns the worst score of the pair's suspects that failed or were late, or of those that were
+   slow; INT64_MAX: there are none. */
+static int64_t worst_score(const struct ni_pair_result *x, bool failed)
+{
+    int64_t worst = INT64_MAX;
+
+    for (unsigned q = 0; q < x->n_queue; q++) {
+        if (x->queue[q].verdict != NI_PATH_SUSPECT)
+            continue;
+        const int64_t score = score_of(x, q);
+
+        if ((score < 0) == failed && score < worst)
+            worst = score;
+    }
+    return worst;
+}
+
+const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned rail, bool failed)
+{
+    const struct ni_pair_result *worst = NULL;
+    int64_t least = INT64_MAX;
+
+    for (unsigned k = job->since; k < job->n_result; k++) {
+        const struct ni_pair_result *x = &job->result[k];
+
+        if (x->pair.rail != rail || x->again != 0 || !ni_is_free(job, &x->pair) ||
+            (!failed && has_bad_port(job, &x->pair)))
+            continue;
+        const int64_t score = worst_score(x, failed);
+
+        if (score >= least)
+            continue;
+        least = score;
+        worst = x;
+    }
+    return worst;
+}
+
+/* Returns the best queue pair of x, which shows that both ports are able; not one that is
+   suspected. NI_MAX_QUEUES: there is none. */
+static unsigned control_of(const struct ni_pair_result *x)
+{
+    unsigned best = NI_MAX_QUEUES;
+    int64_t most = -1;
+
+    for (unsigned q = 0; q < x->n_queue; q++) {
+        if (x->queue[q].verdict != NI_PATH_GOOD || x->queue[q].step != NI_PAIR_DONE)
+            continue;
+        const int64_t least = least_of(x, q);
+
+        if (least <= most)
+            continue;
+        most = least;
+        best = q;
+    }
+    return best;
+}
+
+unsigned ni_queues_again(const struct ni_pair_result *x, bool failed)
+{
+    const unsigned control = control_of(x);
+    unsigned set = control < NI_MAX_QUEUES ? 1U << control : 0;
+
+    for (unsigned q = 0; q < x->n_queue; q++)
+        if (x->queue[q].verdict == NI_PATH_SUSPECT && (score_of(x, q) < 0) == failed)
+            set |= 1U << q;
+    return set;
+}
+
+/* ---- what a quiet round says ---- */
+
+/* Judges a queue pair that was tried again. usual: what a pair moves in the median; 0: its rate
+   says nothing, for others moved as well. */
+static enum ni_path_verdict judge(const struct ni_pair_result *x, unsigned q, int64_t usual)
+{
+    if (x->queue[q].step != NI_PAIR_DONE)
+        return NI_PATH_BROKEN;
+    if (x->queue[q].late >= LOSSY)
+        return NI_PATH_LOSSY;
+    const int64_t least = x->software ? least_of_pair(x) : least_of(x, q);
+    return least > 0 && least * 100 < usual * SLOW ? NI_PATH_SLOW : NI_PATH_GOOD;
+}
+
+/* Judges a pair by its second try. */
+static void settle_path(const struct ni_job *job, const struct ni_pair_result *x,
+                        struct ni_pair_result *of)
+{
+    const int64_t usual = job->kind == NI_ROUND_ALONE ? of->pair_median : 0;
+    const unsigned control = control_of(of);
+
+    for (unsigned q = 0; q < of->n_queue; q++) {
+        const bool failed = of->queue[q].step != NI_PAIR_DONE;
+
+        if (q == control || !(x->queues & 1U << q))
+            continue;
+        /* what did not come so far as to move data says nothing of the path */
+        of->queue[q].verdict = takes_part(x, q) ? judge(x, q, usual) : NI_PATH_GOOD;
+        if (failed && of->queue[q].verdict == NI_PATH_GOOD)
+            of->queue[q].verdict = NI_PATH_ONCE;
+    }
+    if (control == NI_MAX_QUEUES || !takes_part(x, control))
+        return;
+    for (unsigned q = 0; q < of->n_queue && judge(x, control, usual) != NI_PATH_GOOD; q++)
+        of->queue[q].verdict = NI_PATH_GOOD; /* not the path: a port, whose rules see to it */
+}
+
+void ni_settle_paths(struct ni_job *job)
+{
+    for (unsigned k = job->n_result; k-- > 0 && job->result[k].round + 1 == job->rounds;) {
+        const struct ni_pair_result *x = &job->result[k];
+
+        if (x->again != 0)
+            settle_path(job, x, &job->result[x->again - 1]);
+    }
+}
+
+/* ---- bad paths ---- */
+
+bool ni_is_bad_path(const struct ni_job *job, const struct ni_pair_result *x)
+{
+    bool bad = false;
+
+    for (unsigned q = 0; q < x->n_queue; q++)
+        bad = bad || x->queue[q].verdict >= NI_PATH_SLOW;
+    return bad && !has_bad_port(job, &x->pair);
+}
+
+void ni_mark_path_ends(struct ni_job *job)
+{
+    for (unsigned k = 0; k < job->n_result; k++) {
+        const struct ni_pair_result *x = &job->result[k];
+        struct ni_rail_tally *ends[] = {ni_tally_of(job, x->pair.from, x->pair.rail),
+                                        ni_tally_of(job, x->pair.to, x->pair.rail)};
+
+        for (unsigned i = 0; i < NI_COUNT(ends) && ni_is_bad_path(job, x); i++)
+            if (ends[i]->verdict == NI_RAIL_GOOD)
+                ends[i]->verdict = NI_RAIL_PATH;
+    }
+}
+
+unsigned ni_count_bad_paths(const struct ni_job *job, unsigned rail, unsigned since)
+{
+    unsigned n = 0;
+
+    for (unsigned k = since; k < job->n_result; k++)
+        n += job->result[k].pair.rail == rail && ni_is_bad_path(job, &job->result[k]);
+    return n;
+}
+
+/* ---- names ---- */
+
+static const char *leaf_of(const struct ni_job *job, unsigned rank)
+{
+    return job->pod[rank].here ? job->pod[rank].leaf : "";
+}
+
+/* Returns the number of bad paths of the rail of which one end is at that leaf. */
+static unsigned count_at(const struct ni_job *job, unsigned rail, const char *leaf)
+{
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < job->n_result; k++) {
+        const struct ni_pair_result *x = &job->result[k];
+        const bool touches = strcmp(leaf_of(job, x->pair.from), leaf) == 0 ||
+                             strcmp(leaf_of(job, x->pair.to), leaf) == 0;
+
+        n += x->pair.rail == rail && touches && ni_is_bad_path(job, x);
+    }
+    return n;
+}
+
+/* Takes a leaf that so many bad paths touch. */
+static void take_leaf(struct ni_path_names *names, const char *leaf, unsigned touched)
+{
+    if (touched > names->touched) {
+        names->touched = touched;
+        names->n = 0;
+    }
+    for (unsigned i = 0; i < names->n && i < NI_PATH_NAMES; i++)
+        if (strcmp(names->leaf[i], leaf) == 0)
+            return;
+    if (touched < names->touched)
+        return;
+    if (names->n < NI_PATH_NAMES)
+        names->leaf[names->n] = leaf;
+    names->n += names->n <= NI_PATH_NAMES;
+}
+
+struct ni_path_names ni_name_paths(const struct ni_job *job, unsigned rail)
+{
+    struct ni_path_names names = {.bad = ni_count_bad_paths(job, rail, 0)};
+
+    for (unsigned k = 0; k < job->n_result && names.bad > 0; k++) {
+        const struct ni_pair_result *x = &job->result[k];
+
+        if (x->pair.rail != rail || !ni_is_bad_path(job, x))
+            continue;
+        for (unsigned end = 0; end < 2; end++) {
+            const char *leaf = leaf_of(job, end == 0 ? x->pair.from : x->pair.to);
+
+            if (leaf[0])
+                take_leaf(&names, leaf, count_at(job, rail, leaf));
+        }
+    }
+    return names;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths: each queue pair of a pair of pods is judged by itself. */
+#ifndef NCCL_INIT_PREFLIGHT_PATHS_H
+#define NCCL_INIT_PREFLIGHT_PATHS_H
+
+#include <stdbool.h>
+
+#include "preflight/job.h"
+#include "rail/step.h"
+
+enum {
+    NI_PATH_BATCH = 4, /* queue pairs of a pair that move at once, in rounds of many pairs */
+    NI_PATH_NAMES = 2  /* leaves that are named, at most */
+};
+
+/* What the bad paths of a rail have in common. */
+struct ni_path_names {
+    unsigned bad;     /* pairs of pods with a bad path */
+    unsigned touched; /* of these, how many have an end at the leaf that most of them touch */
+    unsigned n;       /* such leaves; more than NI_PATH_NAMES: too many to name. 0: none is known */
+    const char *leaf[NI_PATH_NAMES];
+};
+
+/* Marks suspects among the results from job->since on, which are those of the last round with new
+   queue pairs: what failed, was late, or was slow beside the median of its round. */
+void ni_find_suspects(struct ni_job *job);
+/* Returns the pair of that rail with the worst suspect whose pods are there and free in the next
+   round: of those that failed or were late, or of those that were slow. NULL: there is none. */
+const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned rail, bool failed);
+/* Returns the queue pairs with which a suspected pair is tried again, as bits: those that failed or
+   were late, or those that were slow, and one that was good. */
+unsigned ni_queues_again(const struct ni_pair_result *x, bool failed);
+/* Judges what the last round tried again. */
+void ni_settle_paths(struct ni_job *job);
+
+/* Returns true if one of the paths of the pair is bad, and neither port is. */
+bool ni_is_bad_path(const struct ni_job *job, const struct ni_pair_result *x);
+/* Gives the good rails at the ends of bad paths that verdict. */
+void ni_mark_path_ends(struct ni_job *job);
+/* Returns the number of such pairs of the rail among the results from `since` on. */
+unsigned ni_count_bad_paths(const struct ni_job *job, unsigned rail, unsigned since);
+/* Finds what the bad paths of a rail have in common. */
+struct ni_path_names ni_name_paths(const struct ni_job *job, unsigned rail);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds: which pairs of pods are tried next. Two full rounds try each rail with its neighbours, and
+   with those half of the job away. After each of them its suspected paths are tried again, with the
+   same queue pairs. Then each port that failed or was slow is tried with partners that passed; and
+   where two leaves may be the cause of bad paths, pods of both with those of other leaves. */
+#include "preflight/rounds.h"
+
+#include <string.h>
+
+#include "preflight/job.h"
+#include "preflight/paths.h"
+#include "preflight/tally.h"
+#include "rail/step.h"
+
+enum {
+    MOST_AGAIN = 16, /* pairs of a rail that are tried again at once */
+    MOST_ALONE = 6,  /* ... and one after another, for each full round; */
+    MOST_SOFT = 2,   /* of software RDMA, whose speed varies, so that there are always some */
+    /* Queue pairs of software RDMA: processors move its data, and more of them only wait. */
+    SOFT_QUEUES = 2,
+    ENOUGH = 3,     /* bad paths of a full round: no more are looked for */
+    MOST_PORTS = 3, /* rounds for ports: each is quieter than the one before */
+    MOST_NAMES = 2
+};
+
+/* Returns the number of rounds in which each rail takes part. */
+static unsigned full_rounds(const struct ni_job *job)
+{
+    return job->ranks > 3 ? 2 : 1; /* with three pods each is a neighbour of both others */
+}
+
+/* Adds a pair, unless an end of it is gone or has that role already. Returns it, or NULL. */
+static struct ni_pair_result *add_pair(struct ni_job *job, unsigned from, unsigned to,
+                                       unsigned rail)
+{
+    const struct ni_pair pair = {from, to, rail};
+    struct ni_pair_result *x = &job->result[job->n_result];
+
+    if (from == to || !ni_is_free(job, &pair))
+        return NULL;
+    ni_tally_of(job, from, rail)->busy |= NI_SENDS;
+    ni_tally_of(job, to, rail)->busy |= NI_RECEIVES;
+    *x = (struct ni_pair_result){.pair = pair, .round = job->rounds};
+    x->rate = ni_pair_rate(job, &pair);
+    x->software = job->pod[from].rail[rail].software || job->pod[to].rail[rail].software;
+    x->queues = x->software ? (1U << SOFT_QUEUES) - 1 : 0;
+    job->n_result++;
+    return x;
+}
+
+/* ---- rounds of many ---- */
+
+/* Returns the next pod after `p`, in a circle, whose rail satisfies `is`; there must be one. */
+static unsigned next_of(const struct ni_job *job, unsigned p, unsigned rail, ni_rail_is *is)
+{
+    do {
+        p = p + 1 < job->ranks ? p + 1 : 0;
+    } while (!is(job, p, rail));
+    return p;
+}
+
+/* Adds a pair of each pod with the one `ahead` of it, so that every rail has both roles at once. */
+static void add_ring(struct ni_job *job, unsigned rail, unsigned n, unsigned ahead)
+{
+    unsigned from = next_of(job, job->ranks - 1, rail, ni_takes_part), to = from;
+
+    for (unsigned i = 0; i < ahead; i++)
+        to = next_of(job, to, rail, ni_takes_part);
+    for (unsigned i = 0; i < n; i++) {
+        add_pair(job, from, to, rail);
+        from = next_of(job, from, rail, ni_takes_part);
+        to = next_of(job, to, rail, ni_takes_part);
+    }
+}
+
+static bool is_good(const struct ni_job *job, unsigned rank, unsigned rail)
+{
+    return ni_tally_of(job, rank, rail)->verdict == NI_RAIL_GOOD;
+}
+
+/* Adds for each bad port a pair in both roles, with good rails that were not its partners before, if
+   there are enough; if no rail is good, the ring again with new queue pairs. */
+static void add_bad_ports(struct ni_job *job, unsigned rail)
+{
+    const unsigned bad = ni_count_rails(job, rail, ni_is_bad_port);
+    const unsigned good = ni_count_rails(job, rail, is_good);
+
+    if (bad == 0)
+        return;
+    if (good == 0) {
+        add_ring(job, rail, ni_count_rails(job, rail, ni_takes_part), 1);
+        return;
+    }
+    /* the first partner is not its neighbour */
+    unsigned partner = next_of(job, job->ranks - 1, rail, ni_is_bad_port) + 1;
+    for (enum ni_busy role = NI_SENDS; role <= NI_RECEIVES; role++) {
+        unsigned p = job->ranks - 1;
+
+        for (unsigned i = 0; i < bad && i < good; i++) {
+            p = next_of(job, p, rail, ni_is_bad_port);
+            partner = next_of(job, partner, rail, is_good);
+            add_pair(job, role == NI_SENDS ? p : partner, role == NI_SENDS ? partner : p, rail);
+        }
+    }
+}
+
+/* Adds the pairs of all pods. */
+static void add_all(struct ni_job *job)
+{
+    const unsigned before = job->n_result;
+
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        const unsigned n = ni_count_rails(job, r, ni_takes_part);
+
+        if (job->all == 0 ? n > 1 : n > 3)
+            add_ring(job, r, n, job->all == 0 ? 1 : n / 2);
+    }
+    for (unsigned i = before; i < job->n_result; i++)
+        job->result[i].full = true;
+    job->all++;
+    job->kind = NI_ROUND_ALL;
+    job->since = before;
+    memset(job->alone, 0, sizeof(job->alone));
+}
+
+static bool is_slow(const struct ni_job *job, unsigned rank, unsigned rail)
+{
+    return ni_tally_of(job, rank, rail)->verdict == NI_RAIL_SLOW;
+}
+
+/* Adds pairs for ports that failed or were slow, and for pairs that failed. Slow ones are tried up
+   to three times while they become fewer: with fewer others that move at once. */
+static void add_port_pairs(struct ni_job *job)
+{
+    const unsigned before = job->n_result;
+    unsigned slow = 0;
+
+    for (unsigned r = 0; r < job->n_rail; r++)
+        slow += ni_count_rails(job, r, is_slow);
+    if (job->ports == MOST_PORTS || (job->ports > 0 && (slow == 0 || slow >= job->suspects)))
+        return;
+    for (unsigned i = 0; i < before && job->ports == 0; i++) { /* a bad path: the same pair again */
+        const struct ni_pair *pair = &job->result[i].pair;
+
+        if (job->result[i].path)
+            (void)add_pair(job, pair->from, pair->to, pair->rail);
+    }
+    for (unsigned r = 0; r < job->n_rail; r++)
+        add_bad_ports(job, r);
+    job->suspects = slow;
+    job->ports++;
+    job->kind = NI_ROUND_PORTS;
+}
+
+/* ---- the same queue pairs again ---- */
+
+/* Tries a pair again with the queue pairs that it had. */
+static void add_again(struct ni_job *job, const struct ni_pair_result *of, bool failed)
+{
+    struct ni_pair_result *x = add_pair(job, of->pair.from, of->pair.to, of->pair.rail);
+
+    if (!x)
+        return;
+    x->again = (unsigned)(of - job->result) + 1;
+    x->queues = ni_queues_again(of, failed);
+}
+
+/* Adds what failed or was late in the last round, the worst first. */
+static void add_failed(struct ni_job *job)
+{
+    job->kind = NI_ROUND_AGAIN;
+    for (unsigned r = 0; r < job->n_rail; r++)
+        for (unsigned n = 0; n < MOST_AGAIN; n++) {
+            const struct ni_pair_result *worst = ni_worst_suspect(job, r, true);
+
+            if (!worst)
+                break;
+            add_again(job, worst, true);
+        }
+}
+
+/* Adds one pair of each rail, unless enough is known of the last full round. */
+static void add_alone(struct ni_job *job)
+{
+    const unsigned before = job->n_result;
+
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        const struct ni_pair_result *worst = ni_worst_suspect(job, r, false);
+
+        if (!worst || job->alone[r] >= (worst->software ? MOST_SOFT : MOST_ALONE) ||
+            ni_count_bad_paths(job, r, job->since) >= ENOUGH)
+            continue;
+        job->alone[r]++;
+        add_again(job, worst, false);
+    }
+    if (job->n_result > before)
+        job->kind = NI_ROUND_ALONE;
+}
+
+/* ---- rounds for a name ---- */
+
+static bool is_at(const struct ni_job *job, unsigned rank, const char *leaf)
+{
+    return strcmp(job->pod[rank].leaf, leaf) == 0;
+}
+
+/* Adds pairs of the pods of two leaves with pods of others, in both roles; none where the job has
+   no others. */
+static void add_third(struct ni_job *job, unsigned rail, const struct ni_path_names *names)
+{
+    unsigned third = 0, inside = 0, at = 0, used = 0;
+
+    for (unsigned p = 0; p < job->ranks; p++) {
+        if (!ni_takes_part(job, p, rail) || !job->pod[p].leaf[0])
+            continue;
+        if (is_at(job, p, names->leaf[0]) || is_at(job, p, names->leaf[1]))
+            inside++;
+        else
+            third++;
+    }
+    for (unsigned p = 0; p < job->ranks && used < third; p++) {
+        if (!ni_takes_part(job, p, rail) ||
+            !(is_at(job, p, names->leaf[0]) || is_at(job, p, names->leaf[1])))
+            continue;
+        for (unsigned skip = third > inside ? third / inside : 1; skip > 0; skip--)
+            do { /* spread over the others */
+                at = (at + 1) % job->ranks;
+            } while (!ni_takes_part(job, at, rail) || !job->pod[at].leaf[0] ||
+                     is_at(job, at, names->leaf[0]) || is_at(job, at, names->leaf[1]));
+        (void)add_pair(job, p, at, rail);
+        (void)add_pair(job, at, p, rail);
+        used++;
+    }
+}
+
+/* Adds pairs where nothing tells which of two leaves it is. */
+static void add_names(struct ni_job *job)
+{
+    const unsigned before = job->n_result;
+
+    for (unsigned r = 0; r < job->n_rail && job->names < MOST_NAMES; r++) {
+        const struct ni_path_names names = ni_name_paths(job, r);
+
+        if (names.n == 2)
+            add_third(job, r, &names);
+    }
+    if (job->n_result == before)
+        return;
+    job->names++;
+    job->kind = NI_ROUND_NAMES;
+    job->since = before;
+    memset(job->alone, 0, sizeof(job->alone));
+}
+
+/* ---- the next round ---- */
+
+bool ni_is_quiet(const struct ni_job *job)
+{
+    return job->kind == NI_ROUND_AGAIN || job->kind == NI_ROUND_ALONE;
+}
+
+unsigned ni_batch(const struct ni_job *job, const struct ni_pair_result *x)
+{
+    /* together they show what the path can do: the host shares its time among them as it likes */
+    return ni_is_quiet(job) && !x->software ? 1 : NI_PATH_BATCH;
+}
+
+bool ni_next_round(struct ni_job *job)
+{
+    const unsigned before = job->n_result;
+
+    ni_tally(job);
+    if (job->rounds > 0 && (job->kind == NI_ROUND_ALL || job->kind == NI_ROUND_NAMES)) {
+        ni_find_suspects(job);
+        add_failed(job);
+    } else if (job->rounds > 0 && ni_is_quiet(job)) {
+        ni_settle_paths(job);
+    }
+    if (job->n_result == before && job->rounds > 0 && job->kind != NI_ROUND_PORTS)
+        add_alone(job);
+    if (job->n_result == before && job->all < full_rounds(job))
+        add_all(job);
+    if (job->n_result == before && job->rounds > 0 && job->names == 0)
+        add_port_pairs(job);
+    if (job->n_result == before && job->rounds > 0)
+        add_names(job);
+    job->rounds += job->n_result > before;
+    return job->n_result > before;
+}
