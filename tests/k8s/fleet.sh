@@ -558,16 +558,16 @@ monitor() { # NODE
 nl='
 '
 monitor hgx-ib
-same "a healthy host" "0 READY: 3 notes" "$status ${said%%"$nl"*}"
+same "a healthy host" "0 READY: 3 infos" "$status ${said%%"$nl"*}"
 monitor bond
-same "a host with an error" "1 NOT READY: 1 error, 2 notes${nl}error: iommu.translated: mlx5_bond_0:" "$status $(printf %s "$said" | sed -n '1,2s/: the IOMMU.*/:/;1,2p')"
+same "a host with an error" "1 NOT READY: 1 error, 2 infos${nl}error: iommu.translated: mlx5_bond_0:" "$status $(printf %s "$said" | sed -n '1,2s/: the IOMMU.*/:/;1,2p')"
 monitor gb200
 matches "what is the detector's own container is left out" "0 READY: 1 warning*imex.channel.missing*" "$status $said"
 monitor none
 same "neither good nor bad" 125 "$status"
 for node in tests/nodes/*.tree; do
     monitor "$(basename "$node" .tree)"
-    case $status-$said in 0-READY:* | 1-"NOT READY:"*) ;; *) fail "the message of $node" "$status $said" ;; esac
+    case $status-$said in 0-READY*:* | 1-"NOT READY:"*) ;; *) fail "the message of $node" "$status $said" ;; esac
     # the verdict and the first error are in what is kept
     first=$(printf %s "$said" | head -n 2)
     [ "${#first}" -le "$longest" ] || fail "the message of $node" "its first lines are longer than $longest"
