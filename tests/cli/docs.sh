@@ -218,7 +218,7 @@ if [ -x "$program" ]; then
 		}
 		{ previous = $0 }' "$man" | sort >"$tmp/man-options"
 	same "options, their values, variables and verbs" help-options man-options
-	{ "${program%/*}/nccl-init-hook" --help && k8s/fleet --help; } | cat "$tmp/help" - | grep -o -e '--[a-z][a-z-]*' |
+	{ "${program%/*}/nccl-init-hook" --help && k8s/fleet --help && k8s/check --help; } | cat "$tmp/help" - | grep -o -e '--[a-z][a-z-]*' |
 		sort -u >"$tmp/help-options"
 
 	# in a block of code only lines with nccl-init count; helm's options are guides.sh's
