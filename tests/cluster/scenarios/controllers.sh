@@ -138,7 +138,7 @@ long=$(printf 'x%.0s' {1..60})
 twin jobset jobset "names too long for its pods" '*JobSet name is too long*' "/^kind: JobSet/,/^spec:/s/^  name: .*/  name: $long/"
 twin lws leaderworkerset "groups of no pod" '*vleaderworkerset.kb.io*denied*' 's/^    size: .*/    size: 0/'
 kubectl --namespace trainjob delete trainjob --all >"$tmp/said" 2>&1 || ! have trainer || fail "trainjob: deleted" "$(cat "$tmp/said")"
-twin trainer trainjob "a runtime that is not there" '*validator.trainjob.trainer.kubeflow.org*denied*' \
+twin trainer trainjob "a runtime that is not there" '*denied the request*not found*' \
     '/^  runtimeRef:/,/name:/s/name: .*/name: other/'
 twin trainer trainjob "a variable that is the trainer's" '*validator.trainjob.trainer.kubeflow.org*denied*' \
     '/^kind: TrainJob$/,/^---/s/^    numNodes: 2$/&\n    env: [{name: PET_NNODES, value: "2"}]/'

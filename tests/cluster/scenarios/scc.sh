@@ -55,7 +55,7 @@ matches "... and admits the others" "[12][0-9]" "$(sed -n 's|^\([^/]*\)/.* restr
 echo "why it refuses the others:"
 refusals restricted-v2 | cut -c1-200 | sed 's/^/  /'
 
-sed 's/^spec:$/&\n  hostNetwork: true/' "$tmp/pods.yaml" >"$tmp/twins.yaml"
+sed '/^  hostNetwork: true$/d; s/^spec:$/&\n  hostNetwork: true/' "$tmp/pods.yaml" >"$tmp/twins.yaml"
 pods=$(grep -c '^spec:$' "$tmp/pods.yaml")
 judge "$tmp/twins.yaml" >"$tmp/judged"
 same "with a host network none is admitted" "$((2 * pods)) 0" "$(wc -l <"$tmp/judged") $(grep -c ': admitted$' "$tmp/judged")"
