@@ -56,6 +56,7 @@ enum {
     STALL_NS = 5000000 /* between polls: the process did not run */
 };
 #define SECOND   INT64_C(1000000000)
+#define LONG     (3 * SECOND) /* for more timed writes than usual: some are lost, a time-out each */
 #define PATIENCE (2 * SECOND) /* if this side drops packets there is no completion at all */
 
 /* The bytes that the other end reads first, by which it knows this end. */
@@ -657,13 +658,13 @@ static int64_t note_small(struct rail *r, unsigned set)
     return first_ns;
 }
 
-/* Times small writes of all queue pairs at once, each from the request to its completion, for a
-   second at most. Returns those that passed. */
+/* Times small writes of all queue pairs at once, each from the request to its completion, for
+   one or three seconds at most. Returns those that passed. */
 static unsigned time_small(struct rail *r, unsigned set)
 {
     struct ni_pair_result *x = &r->task->result[r->role];
     const size_t samples = r->task->small > 0 ? r->task->small : SAMPLES;
-    const int64_t until = now_ns() + SECOND;
+    const int64_t until = now_ns() + (samples > SAMPLES ? LONG : SECOND);
     int64_t ns[NI_MAX_SMALL];
     size_t n = 0;
 
