@@ -123,7 +123,7 @@ asked() {
 }
 asked jobset mjobset.kb.io vjobset.kb.io
 asked lws mleaderworkerset.kb.io vleaderworkerset.kb.io mpod.kb.io
-asked trainer validator.trainjob.trainer.kubeflow.org validator.trainingruntime.trainer.kubeflow.org
+asked trainer validator.trainjob.trainer.kubeflow.org validator.clustertrainingruntime.trainer.kubeflow.org
 asked training-operator validator.pytorchjob.training-operator.kubeflow.org
 asked kueue mjob.kb.io vjob.kb.io mclusterqueue.kb.io vclusterqueue.kb.io vworkload.kb.io
 
@@ -143,7 +143,7 @@ twin trainer trainjob "a runtime that is not there" '*denied the request*not fou
 twin trainer trainjob "a variable that is the trainer's" '*validator.trainjob.trainer.kubeflow.org*denied*' \
     '/^kind: TrainJob$/,/^---/s/^    numNodes: 2$/&\n    env: [{name: PET_NNODES, value: "2"}]/'
 twin training-operator pytorchjob "no container called pytorch" '*validator.pytorchjob.training-operator.kubeflow.org*denied*' \
-    's/^\( *\)name: pytorch$/\1name: other/'
+    's/^\( *- \)name: pytorch .*$/\1name: other/'
 twin kueue small "less than nothing" '*vclusterqueue.kb.io*denied*' 's/nominalQuota: 1$/nominalQuota: -1/'
 
 # The MPI operator has no webhook: it says so by an event, and makes no pod.
