@@ -2,8 +2,9 @@
 # Makes the pages of `nccl-init explain` from docs/findings.md: a C file with one entry for each heading "## `id`". A
 # line of a text is a paragraph, an item of a list, which begins with "- ", or a line of code, which begins with a blank.
 #
-# The texts are packed by byte pair encoding, to about 60 % of their length: a byte from 128 on stands for two bytes. The
-# pair that occurs most often within the words gets the next one, until there is none left.
+# The texts are packed by byte pair encoding, to less than 60 % of their length: a byte that no text has, from 128 on or a
+# control character, stands for two bytes. The pair that occurs most often within the words gets the next one, until there
+# is none left.
 # SPDX-License-Identifier: Apache-2.0
 function put(line) {
     # [iommu.md](iommu.md#x) is docs/iommu.md
@@ -69,7 +70,9 @@ function in_c(bytes,    i, byte, all) {
     return all
 }
 BEGIN {
-    CODES = 128
+    for (i = 128; i < 256; i++) codes[++n_codes] = i
+    for (i = 1; i < 32; i++)
+        if (i != 10) codes[++n_codes] = i # not the newline
     for (i = 1; i < 256; i++) ordinal[sprintf("%c", i)] = i
 }
 /^## `/ {
@@ -108,10 +111,10 @@ END {
     print "/* Made from docs/findings.md by .dev/pages.awk. */" >out
     print "#include \"doctor/explain.h\"\n" >out
     print "const unsigned char ni_page_pairs[NI_PAGE_CODES][2] = {" >out
-    for (code = 0; code < CODES; code++) {
+    for (i = 1; i <= n_codes; i++) {
         pair = most_often_pair()
-        replace_pair(pair, sprintf("%c", 128 + code))
-        printf "    {%d, %d},\n", ordinal[substr(pair, 1, 1)], ordinal[substr(pair, 2, 1)] >out
+        replace_pair(pair, sprintf("%c", codes[i]))
+        printf "    [NI_PAGE_CODE(%d)] = {%d, %d},\n", codes[i], ordinal[substr(pair, 1, 1)], ordinal[substr(pair, 2, 1)] >out
     }
     print "};\nconst struct ni_page ni_pages[] = {" >out
     for (p = 1; p <= n_pages; p++) {

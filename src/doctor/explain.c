@@ -29,9 +29,9 @@ static int refuse_id(struct ni_context *ctx, struct ni_span id)
                     id.p, hint.buf);
 }
 
-/* Unpacks a text: each byte from 128 on becomes its pair, until there are only characters. Each byte
-   of a pair is smaller than the byte that stands for the pair, so the stack is never deeper than
-   there are such bytes. */
+/* Unpacks a text: each byte that stands for a pair becomes its pair, until there are only
+   characters. The bytes of a pair were characters, or stood for pairs, before the pair got its byte.
+   So the stack is never deeper than there are such bytes. */
 static void unpack(struct ni_text *out, const char *packed)
 {
     unsigned char waiting[NI_PAGE_CODES + 1];
@@ -43,12 +43,12 @@ static void unpack(struct ni_text *out, const char *packed)
             const unsigned char byte = waiting[--n];
             const char plain = (char)byte;
 
-            if (byte < NI_PAGE_CODES) {
+            if (byte == '\n' || NI_PAGE_CODE(byte) >= NI_PAGE_CODES) {
                 ni_putn(out, &plain, 1);
                 continue;
             }
-            waiting[n++] = ni_page_pairs[byte - NI_PAGE_CODES][1];
-            waiting[n++] = ni_page_pairs[byte - NI_PAGE_CODES][0];
+            waiting[n++] = ni_page_pairs[NI_PAGE_CODE(byte)][1];
+            waiting[n++] = ni_page_pairs[NI_PAGE_CODE(byte)][0];
         }
     }
 }
