@@ -462,8 +462,6 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
             if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TARGET))
                 continue;
             s->silent = true; /* it counts as silent until it answers */
-            if (work == NI_WORK_CONNECT)
-                s->neighbour = 0;
             *it = (struct ni_item){
                 .rail = rail, .role = role, .own = h->job.pod[rank].rail[rail].own};
             it->partner = role == NI_ROLE_INITIATOR ? s->pair->pair.to : s->pair->pair.from;
@@ -543,8 +541,10 @@ static void run_rounds(struct coordinator *h)
         n = job->n_result;
         if (!r || !ni_next_round(job))
             break;
-        for (unsigned i = 0; i < most * NI_ROLES; i++)
-            h->slot[i].pair = NULL; /* the ends stay, for pairs that are tried again */
+        for (unsigned i = 0; i < most * NI_ROLES; i++) {
+            h->slot[i].pair = NULL;   /* the ends stay, for pairs that are tried again */
+            h->slot[i].neighbour = 0; /* of another partner; a pair may end before it is told */
+        }
         for (r += n; r < job->result + job->n_result; r++) {
             rail_slot(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR)->pair = r;
             rail_slot(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET)->pair = r;
