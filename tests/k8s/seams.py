@@ -181,7 +181,7 @@ check("KServe: quotes in VLLM_ADDITIONAL_ARGS and args count", ["--additional", 
 
 # ---- devices ------------------------------------------------------------------------------------------
 
-default = re.search(r"--network-status=.*?else\s+(\S+)", usage, re.DOTALL)[1]
+default = re.search(r"--network-status=.*?(/etc/\S+)", usage, re.DOTALL)[1]
 for name in ("release-job-rdma", "release-nccl-init-doctor"):
     pod, main = of(name)
     at = {m["name"]: m["mountPath"] for m in main["volumeMounts"]}["podinfo"]
