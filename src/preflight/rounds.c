@@ -204,6 +204,17 @@ static bool is_at(const struct ni_job *job, unsigned rank, const char *leaf)
     return strcmp(job->pod[rank].leaf, leaf) == 0;
 }
 
+/* Returns true if the pod takes part, and its leaf is known. */
+static bool has_leaf(const struct ni_job *job, unsigned rank, unsigned rail)
+{
+    return ni_takes_part(job, rank, rail) && job->pod[rank].leaf[0];
+}
+
+static bool is_in_names(const struct ni_job *job, unsigned rank, const struct ni_path_names *names)
+{
+    return is_at(job, rank, names->leaf[0]) || is_at(job, rank, names->leaf[1]);
+}
+
 /* Adds pairs of the pods of two leaves with pods of others, in both roles; none where the job has
    no others. */
 static void add_third(struct ni_job *job, unsigned rail, const struct ni_path_names *names)
@@ -211,22 +222,22 @@ static void add_third(struct ni_job *job, unsigned rail, const struct ni_path_na
     unsigned third = 0, inside = 0, at = 0, used = 0;
 
     for (unsigned p = 0; p < job->ranks; p++) {
-        if (!ni_takes_part(job, p, rail) || !job->pod[p].leaf[0])
+        if (!has_leaf(job, p, rail))
             continue;
-        if (is_at(job, p, names->leaf[0]) || is_at(job, p, names->leaf[1]))
+        if (is_in_names(job, p, names))
             inside++;
         else
             third++;
     }
+    if (inside == 0)
+        return;
     for (unsigned p = 0; p < job->ranks && used < third; p++) {
-        if (!ni_takes_part(job, p, rail) ||
-            !(is_at(job, p, names->leaf[0]) || is_at(job, p, names->leaf[1])))
+        if (!has_leaf(job, p, rail) || !is_in_names(job, p, names))
             continue;
         for (unsigned skip = third > inside ? third / inside : 1; skip > 0; skip--)
             do { /* spread over the others */
                 at = (at + 1) % job->ranks;
-            } while (!ni_takes_part(job, at, rail) || !job->pod[at].leaf[0] ||
-                     is_at(job, at, names->leaf[0]) || is_at(job, at, names->leaf[1]));
+            } while (!has_leaf(job, at, rail) || is_in_names(job, at, names));
         (void)add_pair(job, p, at, rail);
         (void)add_pair(job, at, p, rail);
         used++;
