@@ -805,6 +805,7 @@ static void move_data(struct rail *r)
     for (unsigned q = 0; q < x->n_queue; q++)
         x->queue[q] = (struct ni_queue_result){.step = NI_PAIR_SMALL};
     live = time_small(r, tried);
+    x->step = NI_PAIR_IDENTITY; /* where it is, for who kills a trial that hangs */
     if (live != 0)
         live = read_identity(r, live);
     for (unsigned q = 0, set = 0; q < x->n_queue; q++) {
@@ -814,8 +815,11 @@ static void move_data(struct rail *r)
         }
         if (turn < batch && q + 1 < x->n_queue)
             continue;
-        for (int way = 0; way < 2 && set != 0; way++)
+        for (int way = 0; way < 2 && set != 0; way++) {
+            x->step = way == 0 ? NI_PAIR_WRITE : NI_PAIR_READ;
             set = move_bulk(r, set, slice, sets);
+        }
+        x->step = NI_PAIR_COMPARE;
         if (set != 0)
             passed |= compare_bytes(r, set, slice);
         set = turn = 0;

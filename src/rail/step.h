@@ -91,12 +91,12 @@ enum ni_path_verdict {
 
 /* The result of one queue pair of a pair. */
 struct ni_queue_result {
-    enum ni_pair_step step;        /* NI_PAIR_DONE: all of it passed */
-    int err, wc;                   /* as those of the pair */
-    int64_t slowest_ns;            /* of its small writes; 0: not measured */
-    unsigned late;                 /* of these, how many were sent again on the way */
-    int64_t write_mbps, read_mbps; /* 0: not measured */
+    enum ni_pair_step step; /* NI_PAIR_DONE: all of it passed */
+    int err, wc;            /* as those of the pair */
+    unsigned late;          /* of its small writes, how many were sent again on the way */
     enum ni_path_verdict verdict;
+    int64_t slowest_ns;            /* of its small writes; 0: not measured */
+    int64_t write_mbps, read_mbps; /* 0: not measured */
 };
 
 /* The ends of a pair, as bits. */

@@ -7,7 +7,7 @@
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../lib"
 
-foreign_kinds multus sriov-network-operator openshift
+foreign_kinds multus sriov-network-operator openshift trainer
 if ! .dev/k8s render-all "$tmp/all" >"$tmp/said" 2>&1; then
     skip_all "the manifests cannot be rendered here: $(tail -n 1 "$tmp/said")"
 fi
