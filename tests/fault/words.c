@@ -122,7 +122,8 @@ bool may_be_so(const struct passed *at, enum fault fault)
         return true; /* no address, no route, and no header either */
     if (at->call == CALL_OPEN && fault == FAULT_EACCES)
         return true; /* the device cgroup: not the pod's */
-    if (at->call == CALL_EXISTS && fault == FAULT_EACCES && fnmatch("*/.*ccl.conf", at->path, 0) == 0)
+    if (at->call == CALL_EXISTS && fault == FAULT_EACCES &&
+        fnmatch("*/.*ccl.conf", at->path, 0) == 0)
         return true; /* a home that is closed to this user, and so to the library */
     if (fault == FAULT_EINVAL)
         return fnmatch("*/ports/*/gids/*", at->path, 0) == 0 ||
