@@ -22,22 +22,30 @@ struct usual {
     struct ni_subnet subnet[NI_MAX_RAILS];
 };
 
+const struct ni_subnet *ni_routed_subnet(const struct ni_rail *from, const struct ni_rail *to)
+{
+    const struct ni_subnet *best = NULL;
+
+    for (const struct ni_subnet *s = from->subnet; s < from->subnet + from->n_subnet; s++) {
+        if (ni_ip_same_prefix(s->ip, to->gid, s->bits) && (!best || s->bits > best->bits))
+            best = s;
+    }
+    return best;
+}
+
 /* Finds the rail's own subnet: the most specific that it is in. On InfiniBand that is the upper half
    of the GID (IBTA 4.1.1). */
 static bool own_subnet(const struct ni_rail *r, struct ni_subnet *ret)
 {
-    const struct ni_subnet *best = NULL;
+    const struct ni_subnet *route = ni_routed_subnet(r, r);
 
     *ret = (struct ni_subnet){.bits = 64};
     memcpy(ret->ip, r->gid, NI_GID_BYTES / 2);
     if (r->link == NI_LINK_IB || ni_ip_is_zero(r->gid))
         return r->link == NI_LINK_IB;
-    for (const struct ni_subnet *s = r->subnet; s < r->subnet + r->n_subnet; s++)
-        if (ni_ip_same_prefix(s->ip, r->gid, s->bits) && (!best || s->bits > best->bits))
-            best = s;
-    if (best)
-        *ret = *best;
-    return best != NULL;
+    if (route)
+        *ret = *route;
+    return route != NULL;
 }
 
 static bool is_same_subnet(const struct ni_subnet *a, const struct ni_subnet *b)

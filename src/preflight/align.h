@@ -5,6 +5,10 @@
 
 #include "nccl_init/findings.h"
 #include "preflight/job.h"
+#include "rail/step.h"
+
+/* Returns the most specific route of that rail's interface to the other's GID, or NULL. */
+const struct ni_subnet *ni_routed_subnet(const struct ni_rail *from, const struct ni_rail *to);
 
 /* Moves the rails of each pod that has fewer or more than most, so that those in one subnet have one
    number: pod->rail must have room for job->n_rail, and has gaps then. Reports pods whose rails are

@@ -14,6 +14,7 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "preflight/align.h"
 #include "preflight/job.h"
 #include "preflight/neighbours.h"
 #include "preflight/path_findings.h"
@@ -57,23 +58,11 @@ static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, 
 
 enum fact { SETTING, HOSTID, FAULT, LINK, SUBNET, MTU, PATH_MTU, RATE, PKEY, LIMITED, FIRMWARE };
 
-/* Returns the most specific route of that rail's interface to the GID, or NULL. */
-static const struct ni_subnet *route_to(const struct ni_rail *from, const struct ni_rail *to)
-{
-    const struct ni_subnet *best = NULL;
-
-    for (const struct ni_subnet *s = from->subnet; s < from->subnet + from->n_subnet; s++) {
-        if (ni_ip_same_prefix(s->ip, to->gid, s->bits) && (!best || s->bits > best->bits))
-            best = s;
-    }
-    return best;
-}
-
 /* Puts the rail's subnet: its own, or that of `most` if routes lead there and back. */
 static void put_subnet(struct ni_text *t, const struct ni_rail *r, const struct ni_rail *most)
 {
-    const bool routed = most && route_to(r, most) && route_to(most, r);
-    const struct ni_subnet *its = routed ? route_to(most, most) : route_to(r, r);
+    const bool routed = most && ni_routed_subnet(r, most) && ni_routed_subnet(most, r);
+    const struct ni_subnet *its = routed ? ni_routed_subnet(most, most) : ni_routed_subnet(r, r);
     struct ni_subnet prefix = {.bits = 64}; /* the upper half of the GID (IBTA 4.1.1) */
     char ip[NI_IP_TEXT];
 

@@ -280,6 +280,12 @@ static int try_name(struct participant *l, const char *port)
     return r;
 }
 
+/* Returns true if pod 0 was reached at last: the reason then is what it did. */
+static bool was_reached(const struct participant *l)
+{
+    return ni_has_prefix(l->why.buf, "pod 0 ");
+}
+
 /* Tries to reach pod 0 until it answers or the time is over. 0, or -errno with the reason noted. */
 static int find_coordinator(struct participant *l)
 {
@@ -302,7 +308,7 @@ static int find_coordinator(struct participant *l)
         pause = pause < LAST_PAUSE_MS / 2 ? 2 * pause : LAST_PAUSE_MS;
         left = l->within_ms - ni_now_ms();
     }
-    if (!ni_has_prefix(l->why.buf, "pod 0 "))
+    if (!was_reached(l))
         ni_put(&l->why, "; the others have started, or never came");
     return -ETIMEDOUT;
 }
@@ -319,7 +325,7 @@ int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret
     l->why = ni_text_on(ret->line, sizeof(ret->line));
     open_rails(l);
     r = fd >= 0 ? take_part(l) : find_coordinator(l);
-    ret->nobody = r == -ETIMEDOUT && !l->begun && !ni_has_prefix(l->why.buf, "pod 0 ");
+    ret->nobody = r == -ETIMEDOUT && !l->begun && !was_reached(l);
     begin_work(l);
     ni_rails_end(&l->rails);
     if (r != 0)

@@ -27,13 +27,6 @@ enum {
 
 /* ---- medians ---- */
 
-static int64_t share(const struct ni_pair_result *x, int64_t mbps)
-{
-    const int64_t parts = x->rate > 0 ? mbps * NI_JOB_PARTS / x->rate : 0;
-
-    return parts < INT32_MAX ? parts : INT32_MAX;
-}
-
 /* What is measured in a round: the speed of each queue pair or of each pair, both ways; and how
    alike the two ways of each are, in percent. */
 enum measure { QUEUE_SPEED, PAIR_SPEED, QUEUE_ALIKE, PAIR_ALIKE };
@@ -60,9 +53,9 @@ static int64_t measure(const struct ni_pair_result *x, unsigned i, enum measure 
 {
     switch (what) {
     case QUEUE_SPEED:
-        return share(x, i % 2 ? x->queue[i / 2].read_mbps : x->queue[i / 2].write_mbps);
+        return ni_share_of_rate(x, i % 2 ? x->queue[i / 2].read_mbps : x->queue[i / 2].write_mbps);
     case PAIR_SPEED:
-        return share(x, i % 2 ? x->read_mbps : x->write_mbps);
+        return ni_share_of_rate(x, i % 2 ? x->read_mbps : x->write_mbps);
     case QUEUE_ALIKE:
         return alike(x->queue[i].write_mbps, x->queue[i].read_mbps);
     case PAIR_ALIKE:
@@ -71,33 +64,37 @@ static int64_t measure(const struct ni_pair_result *x, unsigned i, enum measure 
     return 0;
 }
 
-/* Returns the median of a round and rail, of those that were measured: of an even number the upper
-   one. By bisection: there is no room to sort in. */
+/* The measurements of one kind of a rail in the last round. */
+struct sample {
+    const struct ni_job *job;
+    unsigned rail;
+    enum measure what;
+};
+
+static void count_sample(const void *of, int64_t middle, struct ni_around *ret)
+{
+    const struct sample *s = of;
+
+    for (unsigned k = s->job->since; k < s->job->n_result; k++) {
+        const struct ni_pair_result *x = &s->job->result[k];
+        const unsigned n = count_measured(x, s->what);
+
+        for (unsigned i = 0; i < n && x->pair.rail == s->rail; i++) {
+            const int64_t it = measure(x, i, s->what);
+
+            ret->below += it > 0 && it <= middle;
+            ret->above += it > middle;
+        }
+    }
+}
+
+/* Returns the median of those that were measured; 0: none was. */
 static int64_t median_in(const struct ni_job *job, unsigned rail, enum measure what)
 {
-    int64_t low = 0, high = INT32_MAX;
+    const struct sample sample = {job, rail, what};
+    const int64_t median = ni_median(count_sample, &sample);
 
-    while (low + 1 < high) {
-        const int64_t middle = low + (high - low) / 2;
-        unsigned below = 0, above = 0;
-
-        for (unsigned k = job->since; k < job->n_result; k++) {
-            const struct ni_pair_result *x = &job->result[k];
-            const unsigned n = count_measured(x, what);
-
-            for (unsigned i = 0; i < n && x->pair.rail == rail; i++) {
-                const int64_t it = measure(x, i, what);
-
-                below += it > 0 && it <= middle;
-                above += it > middle;
-            }
-        }
-        if (below > above)
-            high = middle;
-        else
-            low = middle;
-    }
-    return high < INT32_MAX ? high : 0;
+    return median < INT32_MAX ? median : 0;
 }
 
 /* ---- suspects ---- */

@@ -104,6 +104,14 @@ static void add_bad_ports(struct ni_job *job, unsigned rail)
     }
 }
 
+/* Begins a round whose paths are judged: its results are those from `since` on. */
+static void judge_from(struct ni_job *job, unsigned since, enum ni_round_kind kind)
+{
+    job->kind = kind;
+    job->since = since;
+    memset(job->alone, 0, sizeof(job->alone));
+}
+
 /* Adds the pairs of all pods. */
 static void add_all(struct ni_job *job)
 {
@@ -118,9 +126,7 @@ static void add_all(struct ni_job *job)
     for (unsigned i = before; i < job->n_result; i++)
         job->result[i].full = true;
     job->all++;
-    job->kind = NI_ROUND_ALL;
-    job->since = before;
-    memset(job->alone, 0, sizeof(job->alone));
+    judge_from(job, before, NI_ROUND_ALL);
 }
 
 static bool is_slow(const struct ni_job *job, unsigned rank, unsigned rail)
@@ -258,9 +264,7 @@ static void add_names(struct ni_job *job)
     if (job->n_result == before)
         return;
     job->names++;
-    job->kind = NI_ROUND_NAMES;
-    job->since = before;
-    memset(job->alone, 0, sizeof(job->alone));
+    judge_from(job, before, NI_ROUND_NAMES);
 }
 
 /* ---- the next round ---- */

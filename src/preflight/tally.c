@@ -15,6 +15,7 @@ enum {
     SLOW = 70, /* percent of the median: a rail below it is slow */
     HALF = 50  /* the same for software RDMA, whose speed varies */
 };
+
 static bool is_here(const struct ni_job *job, unsigned rank)
 {
     return job->pod[rank].here && job->missing[rank] == NI_POD_CAME;
@@ -67,42 +68,50 @@ int64_t ni_pair_rate(const struct ni_job *job, const struct ni_pair *pair)
     return from < to ? from : to;
 }
 
-/* Returns the speed of a write or a read as a share of the rate of the slower end; 0 if a rate is
-   not known. */
-static int64_t share_of(const struct ni_pair_result *x, int64_t mbps)
+int64_t ni_share_of_rate(const struct ni_pair_result *x, int64_t mbps)
 {
-    if (x->step != NI_PAIR_DONE || x->rate == 0)
-        return 0;
-    const int64_t share = mbps * NI_JOB_PARTS / x->rate;
+    const int64_t share = x->rate > 0 ? mbps * NI_JOB_PARTS / x->rate : 0;
+
     return share < INT32_MAX ? share : INT32_MAX;
 }
 
-/* Returns the median of all writes and reads of the full rounds, in which all rails share the fabric; the upper one of an even number: if one of two ends
-   is slow, the other is the measure. It is found by bisection, because there is no room to sort in.
-   */
-static int64_t median_of(const struct ni_job *job)
+/* Returns the share of a pair that passed; 0 of another. */
+static int64_t share_of(const struct ni_pair_result *x, int64_t mbps)
+{
+    return x->step == NI_PAIR_DONE ? ni_share_of_rate(x, mbps) : 0;
+}
+
+int64_t ni_median(ni_count_around *count, const void *of)
 {
     int64_t low = 0, high = INT32_MAX;
 
     while (low + 1 < high) {
         const int64_t middle = low + (high - low) / 2;
-        unsigned below = 0, above = 0;
+        struct ni_around around = {0, 0};
 
-        for (unsigned i = 0; i < 2 * job->n_result; i++) {
-            const struct ni_pair_result *x = &job->result[i / 2];
-            const int64_t share = share_of(x, i % 2 ? x->read_mbps : x->write_mbps);
-
-            if (!x->full)
-                continue;
-            below += share > 0 && share <= middle;
-            above += share > middle;
-        }
-        if (below > above)
+        count(of, middle, &around);
+        if (around.below > around.above)
             high = middle;
         else
             low = middle;
     }
     return high;
+}
+
+/* Counts the writes and reads of the full rounds, in which all rails share the fabric. */
+static void count_shares(const void *of, int64_t middle, struct ni_around *ret)
+{
+    const struct ni_job *job = of;
+
+    for (unsigned i = 0; i < 2 * job->n_result; i++) {
+        const struct ni_pair_result *x = &job->result[i / 2];
+        const int64_t share = share_of(x, i % 2 ? x->read_mbps : x->write_mbps);
+
+        if (!x->full)
+            continue;
+        ret->below += share > 0 && share <= middle;
+        ret->above += share > middle;
+    }
 }
 
 /* Keeps the better measurement. If one of the two rates is not known there is none. */
@@ -212,7 +221,7 @@ void ni_tally(struct ni_job *job)
     bool two[NI_MAX_RAILS];
 
     memset(job->tally, 0, (size_t)job->ranks * job->n_rail * sizeof(job->tally[0]));
-    job->median = median_of(job);
+    job->median = ni_median(count_shares, job);
     for (unsigned i = 0; i < job->n_result; i++) {
         count(job, &job->result[i], NI_SENDS);
         count(job, &job->result[i], NI_RECEIVES);

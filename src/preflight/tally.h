@@ -18,6 +18,18 @@ typedef bool ni_rail_is(const struct ni_job *job, unsigned rank, unsigned rail);
 
 /* Fills job->tally and median. */
 void ni_tally(struct ni_job *job);
+/* Returns a speed as a share of the rate of the slower end; 0 if that is not known. */
+int64_t ni_share_of_rate(const struct ni_pair_result *x, int64_t mbps);
+
+/* How many measurements are above a value, and how many others there are. */
+struct ni_around {
+    unsigned below, above;
+};
+typedef void ni_count_around(const void *of, int64_t middle, struct ni_around *ret);
+/* Returns the median of what `count` counts, INT32_MAX if it counts nothing: of an even number the
+   upper one, for if one of two ends is slow, the other is the measure. It is found by bisection,
+   because there is no room to sort in. */
+int64_t ni_median(ni_count_around *count, const void *of);
 /* Returns the percentage of the median in the slower direction. */
 int64_t ni_least_percent(const struct ni_rail_tally *t);
 ni_rail_is ni_takes_part;

@@ -111,8 +111,7 @@ static const struct {
      "the device cannot send here, like SoftRoCE outside its network namespace"},
     {NI_F_VERBS_PROTECTION, 0, NI_WC_LOC_PROT,
      "the HCA cannot access memory that was just registered, as happens with IOMMU translation; "
-     "see "
-     "iommu.translated"},
+     "see iommu.translated"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_WR_FLUSH, "the queue pair was already in error"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_REM_ACCESS, "the memory key was not accepted"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_RETRY_EXC,
