@@ -31,7 +31,7 @@
       "Cluster admin: the ports work; check the switches, routes and filters between them.")      \
     X(JOB_PATH_SLOW, "job.path.slow", NI_ERROR,                                                   \
       "Cluster admin: check the rate, lanes and error counters of the uplinks of the leaf that "  \
-      "the message names, or of the leaves of both nodes; mend the slow link or take it out.")    \
+      "the message names, or of the leaves of both nodes; repair the slow link or take it out.")  \
     X(JOB_PATH_UNSTEADY, "job.path.unsteady", NI_WARNING,                                         \
       "Cluster admin: check the error counters of the uplinks; packets of some connections are "  \
       "lost, as when one of several links between switches is broken.")                           \

@@ -66,7 +66,7 @@ static void report_misled(const struct ni_job *job, const struct ni_pair_result 
     put_mac(&t, x->neighbour);
     ni_put(&t, " there");
     if (pairs > 1)
-        ni_putf(&t, "; %u pairs failed so", pairs);
+        ni_putf(&t, "; %u pairs failed in this way", pairs);
     ni_report(f, NI_F_JOB_NEIGHBOUR_WRONG, s.buf, "%s", t.buf);
 }
 

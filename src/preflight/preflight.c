@@ -134,8 +134,9 @@ static const struct ni_option preflight_options[] = {
         .initial = "refuse",
         .take = ni_take_word,
         .at = offsetof(struct ni_preflight_options, late),
-        .help = "preflight: what a pod does that finds no other one within that time: replaced, "
-                "while the others run; selftest: judges itself",
+        .help = "preflight: what a pod does if it finds no other pod within that time, because it "
+                "was replaced while the others run; refuse: its verdict is bad; selftest: it tests "
+                "itself, and starts with a warning",
     },
     {
         .name = "seconds",
@@ -477,7 +478,7 @@ static enum verdict alone(struct ni_context *ctx, const struct ni_trials *trials
     }
     if (late)
         (void)ni_format(what, sizeof(what),
-                        "no other pod was found within %u s, and it starts late",
+                        "no other pod was found within %u s; this pod starts late",
                         ni_preflight_options.within);
     (void)ni_format(verdict.line, sizeof(verdict.line), "%s: %s: %s",
                     ni_outcome_words[verdict.outcome], what,

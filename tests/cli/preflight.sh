@@ -175,7 +175,7 @@ for n in 0 1; do
     runs "$n" --preflight=require --mode=tcp --within=1 --once=once.late --late=selftest
     wait
     same "late, rank $n: starts" "0 ran" "$(cat "$n.status" "$n.out" | xargs)"
-    matches "late, rank $n: said" "*nccl-init: warning: preflight: not tested: no other pod was found within 1 s, and it starts late: *" "$(cat "$n.err")"
+    matches "late, rank $n: said" "*nccl-init: warning: preflight: not tested: no other pod was found within 1 s; this pod starts late: *" "$(cat "$n.err")"
     same "late, rank $n: not kept" no "$([ -e once.late ] && echo yes || echo no)"
     runs "$n" --preflight=require --within=1 --late=selftest
     wait

@@ -52,7 +52,7 @@ for pod in 0 1 3; do
     ip -n pod$pod neigh replace 10.5.1.12 lladdr "$theirs" dev net1 nud permanent
 done
 job --seconds=0
-verdict 'a stranger with an address' bad "job.neighbour.wrong: rail 0: 10.5.1.12 is the address of pod2, $mac, but pod[013] finds $theirs there; * pairs failed so"
+verdict 'a stranger with an address' bad "job.neighbour.wrong: rail 0: 10.5.1.12 is the address of pod2, $mac, but pod[013] finds $theirs there; * pairs failed in this way"
 for pod in 0 1 3; do
     ip -n pod$pod neigh del 10.5.1.12 dev net1
 done
