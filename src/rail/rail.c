@@ -722,6 +722,15 @@ static void fill_pattern(struct rail *r, unsigned q, uint8_t *out)
     }
 }
 
+/* Returns the quotient, but not 0 of a speed above 0: that would say that it was not measured, and
+   the slowest rails would pass. */
+static int64_t divide_speed(int64_t speed, int64_t by)
+{
+    const int64_t quotient = speed / by;
+
+    return speed > 0 && quotient == 0 ? 1 : quotient;
+}
+
 /* Moves bulk data of all queue pairs of the set at once, one way. Returns those that passed.
    parts: of the time and of the bytes, for so many sets move one after another. */
 static unsigned move_bulk(struct rail *r, unsigned set, size_t slice, unsigned parts)
@@ -751,7 +760,7 @@ static unsigned move_bulk(struct rail *r, unsigned set, size_t slice, unsigned p
         if (!(set & 1U << q) || lane->err != 0)
             continue;
         lane->window = (size_t)least((int64_t)lane->window, lane->moved);
-        const int64_t mbps = measured ? lane->moved * 8 * 1000 / lane->took_ns : 0;
+        const int64_t mbps = measured ? divide_speed(lane->moved * 8 * 1000, lane->took_ns) : 0;
 
         if (writes)
             x->queue[q].write_mbps = mbps;
@@ -786,8 +795,8 @@ static void sum_up(struct ni_pair_result *x, unsigned tried, unsigned passed, un
         x->write_mbps += one->write_mbps;
         x->read_mbps += one->read_mbps;
     }
-    x->write_mbps /= sets;
-    x->read_mbps /= sets;
+    x->write_mbps = divide_speed(x->write_mbps, sets);
+    x->read_mbps = divide_speed(x->read_mbps, sets);
 }
 
 /* Moves all data, as the initiator: all queue pairs at once what is small, then some after others
