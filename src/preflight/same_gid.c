@@ -84,12 +84,10 @@ void ni_find_same_gids(const struct ni_job *job, struct ni_findings *f)
 
     for (unsigned p = 0; all && p < job->ranks; p++)
         for (unsigned r = 0; r < job->n_rail; r++) {
-            const struct ni_rail *rail = &job->pod[p].rail[r];
-
-            if (!ni_has_rail(job, p, r) || ni_ip_is_zero(rail->gid))
+            if (!ni_has_rail(job, p, r) || ni_ip_is_zero(job->pod[p].rail[r].gid))
                 continue;
             all[n] = (struct entry){.rank = p, .rail = r};
-            memcpy(all[n].gid, rail->gid, NI_GID_BYTES);
+            memcpy(all[n].gid, job->pod[p].rail[r].gid, NI_GID_BYTES);
             n++;
         }
     if (n > 0)
