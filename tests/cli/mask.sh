@@ -134,19 +134,22 @@ tr -c 'A-Z0-9_' '\n' <"$bin" | grep -E '^[A-Z][A-Z0-9_]{2,60}$' | sort -u >words
     printf '%s\n' PCIDEVICE_A_B PCIDEVICE_A_B_INFO SRIOVNETWORK_VF_DEVICE_a SRIOVNETWORK_a_RDMA_DEVICE \
         NCCL_hunter2 NCCLINIT_HUNTER2 UCX_HUNTER2 HUNTER2 NVSHMEM_HUNTER2 GLOO_HUNTER2 MC_TE_HUNTER2
 } | grep -v '^NCCLINIT_\(MASK\|OUTPUT\|ROOT\)$' | sort -u >names
+split -l 2000 names some. # one recording cannot hold them all
 for value in hunter2 'mlx5_0:1,hunter2:1' '12hunter2' '/home/alice/tok3n' 'gpu07.acme-corp.example:29500' \
     '=eth0,alice' '[{"name":"hunter2","device-info":{"pci":{"pci-address":"alice","rdma-device":"tok3n"}}}]' \
     '{"hunter2":{"rdma":{"rdma_dev":"alice","alice":"tok3n"}},"0000:03:00.0":"tok3n"}' '{"tok3n"' \
     "GPU-hunter2,MIG-alice" 'http://alice:tok3n@acme-corp:80/'; do
-    {
-        grep -v -e '/environ' "$nodes/h100-12dev.tree"
-        printf 'f proc/self/environ '
-        while read -r name; do
-            printf '%s=%s\\x00' "$name" "$value"
-        done <names
-        echo
-    } >planted.tree
-    none "variables: $value" planted.tree
+    for some in some.*; do
+        {
+            grep -v -e '/environ' "$nodes/h100-12dev.tree"
+            printf 'f proc/self/environ '
+            while read -r name; do
+                printf '%s=%s\\x00' "$name" "$value"
+            done <"$some"
+            echo
+        } >planted.tree
+        none "variables of $some: $value" planted.tree
+    done
 done
 
 # ---- keys: numbers and words that other variables keep ---------------------------------------------------
