@@ -333,6 +333,7 @@ static void take_measured(struct ni_pair_result *to, const struct ni_pair_result
     to->slowest_ns = from->slowest_ns;
     to->write_mbps = from->write_mbps;
     to->read_mbps = from->read_mbps;
+    to->resent = from->resent;
     to->n_queue = from->n_queue;
     memcpy(to->queue, from->queue, sizeof(to->queue));
     for (unsigned q = 0; q < NI_MAX_QUEUES; q++)

@@ -24,6 +24,9 @@
     X(JOB_NEIGHBOUR_WRONG, "job.neighbour.wrong", NI_ERROR,                                       \
       "Cluster admin: find the device with that MAC address, which has the pod's address, too; "  \
       "or remove the wrong neighbour entry (`ip neigh`).")                                        \
+    X(JOB_PACKETS_RESENT, "job.packets.resent", NI_WARNING,                                       \
+      "Cluster admin: check flow control (PFC, ECN) on the switches between these pods, and the " \
+      "error counters of their ports.")                                                           \
     X(JOB_PATH_BROKEN, "job.path.broken", NI_ERROR,                                               \
       "Cluster admin: check the error counters of the uplinks of the leaf that the message "      \
       "names, or of the leaves of both nodes; take the bad link out.")                            \

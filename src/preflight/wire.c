@@ -97,6 +97,7 @@ static const struct member item_members[] = {
     WHOLE(ni_item, result.slowest_ns, 0, INT64_MAX),
     WHOLE(ni_item, result.write_mbps, 0, INT32_MAX),
     WHOLE(ni_item, result.read_mbps, 0, INT32_MAX),
+    WHOLE(ni_item, result.resent, 0, INT64_MAX),
     LIST(ni_item, result.queue, result.n_queue, queue_members),
 };
 static const struct member subnet_members[] = {
