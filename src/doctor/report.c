@@ -26,10 +26,11 @@
 
 /* ---- the node ---- */
 
-/* Adds an item of two words to a list. */
-static void add_item(struct ni_text *t, const char *name, const char *word)
+/* Adds an item to a list with commas: a label and a value. The label ends with the space between
+   them; an item of one part has an empty value. */
+static void add_item(struct ni_text *t, const char *label, const char *value)
 {
-    ni_putf(t, "%s%s%s", t->len > 0 ? ", " : "", name, word);
+    ni_putf(t, "%s%s%s", t->len > 0 ? ", " : "", label, value);
 }
 
 /* Puts the node in one line, without the facts that are not known. */

@@ -291,10 +291,12 @@ static int tied_to(const struct picture *p, const struct ni_view *view, unsigned
     return row_of_hca(p, view->inv->port[view->plan->chosen[k]].hca);
 }
 
-/* Returns how far to the right a line goes. */
+/* Returns how far, in pixels, the line between two rows goes to the right: the more rows lie between
+   them, the farther, so that lines lie beside each other. */
 static int reach(int from, int to)
 {
-    const int far = 27 + 9 * (from < to ? to - from : from - to);
+    const int rows = from < to ? to - from : from - to;
+    const int far = 27 + 9 * rows;
 
     return far > FARTHEST ? FARTHEST : far;
 }

@@ -263,7 +263,7 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
                    struct ni_party *ret, struct ni_text *why)
 {
     const struct search s = {env, options, ret, why};
-    const struct ni_local *local = ni_local_of(env);
+    const struct ni_launcher *local = ni_find_launcher(env);
     const char *number = local ? get(&s, local->rank) : NULL;
 
     for (const struct row *row = rows; row < rows + NI_COUNT(rows); row++) {

@@ -125,9 +125,10 @@ static void let_work(struct participant *l, enum ni_rail_work what, int64_t limi
         ;
 }
 
-/* Does the work of pod 0's message, in the roles that it names; the message becomes the answer.
-   There is a task for each number that a rail may have, if there is one. */
-static void work(struct participant *l)
+/* Does what pod 0's message tells the rails to do, in the roles that it names. The message then
+   becomes the answer. Each rail number that wire.c lets through has a task; if this pod has no
+   processes there are no tasks, and nothing is done. */
+static void do_work(struct participant *l)
 {
     static const struct ni_rail_end none;
     struct ni_message *m = &l->msg;
@@ -219,7 +220,7 @@ static int take_part(struct participant *l)
         r = talk(l, NI_MSG_FACTS, SILENT_MS);
     while (r == 0 && m->type == NI_MSG_DO) {
         begin_work(l);
-        work(l);
+        do_work(l);
         r = talk(l, NI_MSG_DONE, SILENT_MS);
     }
     return r == 0 && m->type != NI_MSG_VERDICT

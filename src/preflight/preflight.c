@@ -289,8 +289,9 @@ static void say_progress(void *arg, const char *line, bool phase)
         ni_say_progress(ctx, line);
 }
 
-/* Adds the maker of the CPU, by which NCCL chooses, too (2.30.7 graph/xml.cc ncclTopoGetXmlFromCpu,
-   which asks the CPU as well, since /proc/cpuinfo has a paragraph for each thread). */
+/* Adds the maker of the CPU to what pods compare, because NCCL chooses by it (2.30.7 graph/xml.cc
+   ncclTopoGetXmlFromCpu). It is read as NCCL reads it, by the CPUID instruction: /proc/cpuinfo is
+   long on a machine with many threads. */
 static void add_cpu(struct ni_pod *pod)
 {
 #if defined(__x86_64__)

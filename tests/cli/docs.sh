@@ -200,13 +200,14 @@ if [ -x "$program" ]; then
 	# "-o,--output=FILE(NCCLINIT_OUTPUT) For env and snapshot", of the help and of the manual's headings
 	awk -v count="$(echo "$verbs" | wc -w)" '
 		{ n[$1]++; verbs[$1] = verbs[$1] (n[$1] > 1 ? ", " : "") $2 }
+		$1 ~ /^--root=/ { node = verbs[$1] } # each verb that reads the node takes it
 		END {
 			for (option in n) {
 				who = verbs[option]
 				sub(/, [a-z]*$/, " and&", who)
 				sub(/ and, /, " and ", who)
 				if (n[option] == count) who = "every verb"
-				if (n[option] == count - 5 && who !~ /install|log|explain|help|version/) who = "every verb that reads the node"
+				if (verbs[option] == node) who = "every verb that reads the node"
 				print option " For " who
 			}
 		}' "$tmp/help-table" | sort >"$tmp/help-options"
