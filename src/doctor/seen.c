@@ -339,6 +339,7 @@ const char *ni_check_of_finding(enum ni_finding_id id)
         {NI_F_GDR_DRIVER_ORDER, "gdr.driver"},
         {NI_F_GDR_PEERMEM_HIDDEN, "gdr.driver"},
         {NI_F_GDR_UNAVAILABLE, "gdr.driver"},
+        {NI_F_GDR_DMABUF_OFF, "gdr.driver"},
         {NI_F_IMEX_CHANNEL_MISSING, "gpu.imex"},
         {NI_F_NVSHMEM_IBGDA, "nvshmem.ibgda"},
         {NI_F_MEMLOCK_LOW, "memlock.limit"},
