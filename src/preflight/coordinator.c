@@ -242,7 +242,7 @@ static void take_nonce(struct coordinator *h, unsigned at, const struct ni_messa
     struct ni_auth auth;
 
     if (!h->m->secret) {
-        refuse_stranger(h, at, "it has a secret (--job-secret), and pod 0 has none");
+        refuse_stranger(h, at, ""); /* it reads nothing but a nonce */
         return;
     }
     if (ni_auth_begin(&auth, NI_COORDINATOR) < 0) {
@@ -402,7 +402,7 @@ static void read_some(struct coordinator *h, unsigned at, bool ends)
     if ((r == 0 && !ends) || r == -EAGAIN || r == -EINTR)
         return;
     if (r == -EBADMSG && !pod)
-        refuse_stranger(h, at, "its secret is not that of pod 0");
+        refuse_stranger(h, at, ""); /* it finds that the code is wrong, too */
     else if (r == 1 && !pod && !c->auth.secret && m->type == NI_MSG_NONCE)
         take_nonce(h, at, m);
     else if (r == 1 && (!pod || at == 0) && m->type == NI_MSG_HELLO)
