@@ -154,6 +154,7 @@ int ni_cmd_version(struct ni_context *ctx)
 #endif
     ni_put(&t, "\nlibnl " NI_LIBNL_VERSION "\n");
     ni_put(&t, "libcap " NI_LIBCAP_VERSION "\n");
+    ni_put(&t, "libmd " NI_LIBMD_VERSION "\n");
     ni_putf(&t, "jansson %s\n", jansson_version_str());
     return ni_print(ctx, &t);
 }

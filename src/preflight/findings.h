@@ -8,7 +8,8 @@
       "Cluster admin: check the IPAM of the rail's network, and give each pod an address of its " \
       "own.")                                                                                     \
     X(JOB_KEY_HOST, "job.key.host", NI_WARNING,                                                   \
-      "User: give all pods of the job one key that no other job has: --job=KEY.")                 \
+      "User: give all pods of the job one key that no other job has: --job=KEY, or one secret: "  \
+      "--job-secret=FILE.")                                                                       \
     X(JOB_KEY_NAME, "job.key.name", NI_INFO,                                                      \
       "User: to keep pods of other attempts out, give all pods one key: --job=KEY.")              \
     X(JOB_LINK_DIFFERS, "job.link.differs", NI_ERROR,                                             \
@@ -65,7 +66,8 @@
     X(JOB_RDMA_NONE, "job.rdma.none", NI_WARNING,                                                 \
       "User: request an RDMA resource in the pod spec. If TCP is meant, add --mode=tcp.")         \
     X(JOB_REFUSED, "job.refused", NI_INFO,                                                        \
-      "User: give all pods of the job one image, one --ranks and one key (--job).")               \
+      "User: give all pods of the job one image, one --ranks, one key (--job) and one secret "    \
+      "or none (--job-secret).")                                                                  \
     X(JOB_SUBNET_DIFFERS, "job.subnet.differs", NI_WARNING,                                       \
       "Cluster admin: give the rail one subnet, or routes between its subnets; check whether "    \
       "two rails are swapped.")

@@ -14,6 +14,7 @@
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/secret.h"
 #include "preflight/wire.h"
 #include "rail/processes.h"
 #include "rail/rail.h"
@@ -36,7 +37,9 @@ enum {
 
 static struct participant {
     const struct ni_rendezvous *m;
-    struct ni_rails rails; /* .n is 0: no processes */
+    struct ni_rails rails;          /* .n is 0: no processes */
+    const struct ni_secret *secret; /* NULL: messages carry no code */
+    struct ni_auth auth;            /* of the connection */
     int fd;
     int64_t within_ms;     /* how long it waits for pod 0 and the others */
     int64_t until_ms;      /* when it stops listening to pod 0, whatever that says */
@@ -90,12 +93,14 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
     int r;
 
     l->msg.type = type;
-    r = ni_message_send(l->fd, MSG_DONTWAIT, &l->msg) ? 0 : -ECONNRESET;
+    r = ni_message_send(l->fd, &l->auth, &l->msg) ? 0 : -ECONNRESET;
     while (r == 0) {
         const int64_t silent_ms = ni_now_ms() + limit_ms;
 
-        r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms, &l->msg);
-        if (r < 0 || l->msg.type != NI_MSG_ALIVE)
+        r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms, &l->auth,
+                             &l->msg);
+        /* what comes before the nonces are exchanged is anybody's */
+        if (r < 0 || l->msg.type != NI_MSG_ALIVE || type == NI_MSG_NONCE)
             break;
         if (l->msg.begun)
             begin_work(l);
@@ -104,12 +109,17 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
     }
     if (r == -ETIMEDOUT)
         return fail_to_take_part(l, r, "pod 0 does not answer any more");
+    if (r == -EBADMSG)
+        return fail_to_take_part(l, r, "pod 0 has another secret than this pod (--job-secret)");
     if (r == -EPROTO)
         return fail_to_take_part(l, r, "what pod 0 says is not understood");
     if (r < 0)
         return fail_to_take_part(
             l, -ECONNRESET,
             "pod 0 hung up: it went away, or another process of this pod has its rank");
+    if (type == NI_MSG_NONCE && l->msg.type != NI_MSG_NONCE)
+        return fail_to_take_part(
+            l, -EACCES, "pod 0 has no secret, and this pod has one: --job-secret is for all pods");
     if (l->msg.type == NI_MSG_NO)
         return fail_to_take_part(l, -EACCES, "pod 0 refused this pod: %s", l->msg.verdict.line);
     return 0;
@@ -196,14 +206,37 @@ static void open_rails(struct participant *l)
 
 /* ---- the whole ---- */
 
+/* Begins the connection: where there is a secret, each side sends a nonce. What was recorded of
+   another connection has other ones. */
+static int exchange_nonces(struct participant *l)
+{
+    struct ni_auth auth;
+    int r;
+
+    l->auth = (struct ni_auth){.secret = NULL};
+    if (!l->secret)
+        return 0;
+    r = ni_auth_begin(&auth, NI_PARTICIPANT);
+    if (r < 0)
+        return fail_to_take_part(l, r, "getrandom: %s", NI_ERRNO(r));
+    memcpy(l->msg.nonce, auth.nonce[NI_PARTICIPANT], NI_NONCE_BYTES);
+    r = talk(l, NI_MSG_NONCE, WELCOME_MS);
+    memcpy(auth.nonce[NI_COORDINATOR], l->msg.nonce, NI_NONCE_BYTES);
+    auth.secret = l->secret;
+    l->auth = auth;
+    return r;
+}
+
 /* Takes part, from the hello to the verdict. If the other side ends the connection without a
    welcome, it may be a proxy in front of a pod 0 that is not there yet. */
 static int take_part(struct participant *l)
 {
+    int r = exchange_nonces(l);
     const int64_t left = l->within_ms - ni_now_ms();
     struct ni_message *m = &l->msg;
-    int r;
 
+    if (r < 0)
+        return r;
     m->protocol = NI_MEET_PROTOCOL;
     m->within_ms = left > 1 ? left : 1;
     (void)ni_copy(m->version, sizeof(m->version), NCCL_INIT_VERSION);
@@ -323,6 +356,7 @@ int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret
     l->within_ms = ni_now_ms() + m->within_ms;
     l->until_ms = l->within_ms + SLACK_MS;
     l->fd = fd;
+    l->secret = fd >= 0 ? NULL : m->secret;
     l->why = ni_text_on(ret->line, sizeof(ret->line));
     open_rails(l);
     r = fd >= 0 ? take_part(l) : find_coordinator(l);

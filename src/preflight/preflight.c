@@ -36,6 +36,7 @@
 #include "preflight/report.h"
 #include "preflight/report_json.h"
 #include "preflight/report_svg.h"
+#include "preflight/secret.h"
 #include "print/layout.h"
 #include "print/words.h"
 #include "rail/rail.h"
@@ -100,6 +101,16 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, party.job),
         .help =
             "preflight: a key that all pods of this attempt of the job have, and no other job has",
+    },
+    {
+        .name = "job-secret",
+        .group = NI_GROUP_PREFLIGHT,
+        .verbs = A_FILE | NI_OPTION_CAREFUL | MEETING,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_preflight_options, secret),
+        .help = "preflight: a file that all pods of the job have and no stranger can read, such as "
+                "a mounted Secret; each message is authenticated with its bytes",
     },
     /* below the ephemeral ports, not perftest's 18515 */
     {
@@ -331,10 +342,14 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
     static struct ni_rail rail[NI_MAX_RAILS];
     static struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
     static struct ni_pod pod;
+    static struct ni_secret secret;
+    const char *file = ni_preflight_options.secret;
+    struct ni_text why = NI_TEXT(512);
     const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
     const char *node = ni_env_get(&ctx->own, "NODE_NAME");
     const struct ni_rendezvous meeting = {
         .party = party,
+        .secret = file ? &secret : NULL,
         .policy = &ctx->options.policy,
         .strict = ctx->options.strict,
         .host_network = is_host_network(),
@@ -360,6 +375,10 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
                         NI_ERRNO(r));
         return;
     }
+    if (file && ni_read_secret(file, &secret, &why) < 0) {
+        (void)ni_format(ret->line, sizeof(ret->line), "bad: %s", why.buf);
+        return;
+    }
     ni_describe_pod(&ctx->work, &pod, rail, setting);
     (void)gethostname(pod.host, sizeof(pod.host) - 1);
     (void)ni_copy(pod.node, sizeof(pod.node), node ? node : "");
@@ -373,6 +392,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
 
         (void)ni_format(ret->line, sizeof(ret->line), "bad: %s", own.line);
     }
+    explicit_bzero(&secret, sizeof(secret));
     ni_say_progress(ctx, "");
 }
 
@@ -609,11 +629,12 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
         verdict.outcome = outcome_of_byte((char)kept);
         (void)ni_format(verdict.line, sizeof(verdict.line), "%s: made before, as %.256s tells",
                         ni_outcome_words[verdict.outcome], ni_preflight_options.once);
-    } else if (party.named && party.ranks > 1 && o->policy.preflight == NI_DEMAND_REQUIRE &&
-               is_host_network()) {
+    } else if (party.named && party.ranks > 1 && !ni_preflight_options.secret &&
+               o->policy.preflight == NI_DEMAND_REQUIRE && is_host_network()) {
         ni_put(&why,
                "the job has no key but the name of pod 0, and on a host network all jobs of a "
-               "node have its address; --job=KEY gives all pods one that no other job has");
+               "node have its address; --job=KEY gives all pods one that no other job has, "
+               "--job-secret=FILE a secret");
         (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
     }
     if (verdict.line[0])

@@ -141,6 +141,61 @@ else
     skip "no key" "no network namespace of its own"
 fi
 
+# ---- a secret ----------------------------------------------------------------------------------
+
+printf 'hush-0123456789abcdef' >secret
+printf 'hush-0123456789abcdef\n' >newline
+printf 'too-short' >short
+pod 1 preflight --job-secret=secret --json --log-level=debug
+export NCCLINIT_JOB_SECRET=secret
+pod 0 preflight --json --log-level=debug
+unset NCCLINIT_JOB_SECRET
+wait
+matches "a secret" '0 0 {*"line": "not tested: no pod of the job has a rail; 2 of 2 pods came"*' "$(cat 0.status 1.status | xargs) $(cat 0.out)"
+same "... is in no output" "" "$(grep -l hush ./?.out ./?.err || true)"
+pod 0 preflight --job-secret=secret --within=3
+pod 1 preflight --job-secret=newline --within=1
+wait
+same "another secret: a newline is a byte" "1 preflight: bad: pod 0 has another secret than this pod (--job-secret)" "$(cat 1.status 1.out | xargs)"
+matches "another secret: at pod 0" "*1 of 2 pods never came*(refused: strangers: *another key or secret than the job, or none; the last came from *)*" "$(cat 0.out)"
+pod 0 preflight --job-secret=secret --within=3
+pod 1 preflight --within=1
+wait
+matches "a secret at pod 0 alone" "1 preflight: bad: pod 0 refused this pod: it has no secret (--job-secret), and pod 0 has one*" "$(cat 1.status 1.out | xargs)"
+pod 0 preflight --within=3
+pod 1 preflight --job-secret=secret --within=1
+wait
+matches "a secret, and none at pod 0" "1 preflight: bad: pod 0 has no secret, and this pod has one: --job-secret is for all pods*" "$(cat 1.status 1.out | xargs)"
+for n in 0 1; do
+    pod "$n" preflight --job-secret=absent
+    wait
+    matches "no such file, rank $n" "1 preflight: bad: --job-secret: absent: ENOENT (*); mount the Secret of the job there" "$(cat "$n.status" "$n.out" | xargs)"
+    pod "$n" preflight --job-secret=short
+    wait
+    matches "too few bytes, rank $n" "1 preflight: bad: --job-secret: short: it must have 16 to 1024 bytes; *" "$(cat "$n.status" "$n.out" | xargs)"
+done
+out=$(NCCLINIT_JOB_SECRET=absent "$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 -- echo ran 2>&1) && status=0 || status=$?
+matches "no such file, and require" "125 *error: command not started: --preflight=require, but the preflight is bad: --job-secret: absent: *" "$status $out"
+# What the command has of it: no variable, and no descriptor. Its process never read it.
+for n in 0 1; do
+    NCCLINIT_JOB_SECRET=secret "$bin" --preflight=require --mode=tcp --peers=localhost:$port --rank="$n" --ranks=2 --job=test -- \
+        sh -c 'env; ls -l /proc/self/fd' >"$n.out" 2>&1 &
+done
+wait
+matches "before a command" "*PATH=*" "$(cat 1.out)"
+same "... which has nothing of it" "" "$(grep -i 'hush\|secret$\|JOB_SECRET' 0.out 1.out || true)"
+if [ -e /proc/sys/net/core/netdev_max_backlog ]; then
+    for n in 0 1; do # without --job
+        "$bin" --preflight=require --mode=tcp --job-secret=secret --peers=localhost:$port --rank="$n" --ranks=2 -- echo ran >"$n.out" 2>"$n.err" &
+    done
+    wait
+    same "no key but a secret, on a host network, and require" "ran ran" "$(cat 0.out 1.out | xargs)"
+    "$bin" preflight --mode=tcp --job-secret=secret --peers=localhost:$port --rank=0 --ranks=2 --within=1 >out 2>&1
+    matches "... and it is only told" "*info: job.key.name*" "$(cat out)"
+else
+    skip "a secret on a host network" "this is none"
+fi
+
 # ---- before a command ------------------------------------------------------------------------
 
 # runs N OPTION...: `run`
