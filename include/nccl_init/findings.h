@@ -50,7 +50,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(CONF_CRLF, "conf.crlf", NI_WARNING,                                                         \
       "User: convert the file to Unix line ends: `sed -i 's/\\r$//' FILE`.")                      \
     X(CONF_FILE_OLD, "conf.file.old", NI_INFO,                                                    \
-      "Nothing to do with NCCL 2.23.4 or later. User: with an older NCCL, mount the file as "     \
+      "NCCL 2.23.4 and later read it. User: with an older NCCL, mount the file as "               \
       "/etc/nccl.conf.")                                                                          \
     X(CONF_HOME_DIFFERS, "conf.home.differs", NI_WARNING,                                         \
       "User: set HOME to the home in /etc/passwd, or set NCCL_CONF_FILE (NCCL 2.23.4+).")         \
@@ -69,8 +69,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(GDR_DMABUF_OFF, "gdr.dmabuf.off", NI_WARNING,                                               \
       "User: remove NCCL_DMABUF_ENABLE=0; without peermem, GPUDirect RDMA needs DMA-BUF.")        \
     X(GDR_DMABUF_RCCL, "gdr.dmabuf.rccl", NI_WARNING,                                             \
-      "User: set NCCL_DMABUF_ENABLE=1; before ROCm 7.11 also mount the node's /boot, or RCCL "    \
-      "crashes. Cluster admin: or load a driver with amdkfd's peer memory.")                      \
+      "User: set NCCL_DMABUF_ENABLE=1; before ROCm 7.11 also mount the node's /boot, "            \
+      "or RCCL crashes. Cluster admin: load a driver with amdkfd's peer memory instead.")         \
     X(GDR_DRIVER_ORDER, "gdr.driver.order", NI_WARNING,                                           \
       "Cluster admin: build the GPU driver after MLNX_OFED or DOCA, or use its open modules.")    \
     X(GDR_PEERMEM_HIDDEN, "gdr.peermem.hidden", NI_INFO,                                          \
@@ -90,7 +90,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(GID_SEARCH_WRONG, "gid.search.wrong", NI_ERROR,                                             \
       "Cluster admin: give each port one address, or one subnet that only this pod uses.")        \
     X(GID_SUBNETS, "gid.subnets.mixed", NI_INFO,                                                  \
-      "Cluster admin: give each port one subnet. User: or set NCCL_IB_ADDR_RANGE=SUBNET.")        \
+      "Cluster admin: give each port one subnet. User: until then set "                           \
+      "NCCL_IB_ADDR_RANGE=SUBNET.")                                                               \
     X(GID_V1_ONLY, "gid.v1-only", NI_WARNING,                                                     \
       "Cluster admin: enable RoCE v2 on the port (cma_roce_mode); v1 does not cross subnets.")    \
     X(GPU_HCA_FAR, "gpu.hca.far", NI_WARNING,                                                     \
@@ -166,10 +167,11 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(OPTION_INVALID, "option.invalid", NI_WARNING,                                               \
       "It is ignored. User: `nccl-init VERB --help` lists variables and values.")                 \
     X(RAIL_RATE_DIFFERS, "rail.rate.differs", NI_WARNING,                                         \
-      "Cluster admin: check the cable, the transceiver and the switch port. User: or leave the "  \
-      "rail out (--hcas).")                                                                       \
+      "Cluster admin: check the cable, the transceiver and the switch port. User: "               \
+      "until then leave the rail out (--hcas).")                                                  \
     X(RAIL_SLOW, "rail.slow", NI_WARNING,                                                         \
-      "Cluster admin: check the cable and the switch port. User: or name the rails (--hcas).")    \
+      "Cluster admin: check the cable and the switch port. User: to use it as it is, "            \
+      "name all rails in --hcas.")                                                                \
     X(RDMA_CGROUP_LOW, "rdma.cgroup.low", NI_WARNING,                                             \
       "Cluster admin: raise rdma.max of the pod's cgroup, or leave it at max.")                   \
     X(RDMA_NETNS_EXCLUSIVE, "rdma.netns.exclusive", NI_ERROR,                                     \
@@ -201,8 +203,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(SHM_DEFAULT, "shm.default", NI_ERROR,                                                       \
       "User: mount an emptyDir with `medium: Memory` at /dev/shm (docker: --shm-size=1g).")       \
     X(SOCKET_LEFT_OUT, "socket.left-out", NI_INFO,                                                \
-      "User: if every pod reaches the others through each of them, add --sockets=rails: it "      \
-      "takes all.")                                                                               \
+      "User: if every pod reaches the others through each of them, add --sockets=rails.")         \
     X(SOCKET_NONE, "socket.none", NI_ERROR,                                                       \
       "NCCL dies, or takes an address that no other node reaches. Cluster admin: give the pod a " \
       "network with a routable address, and bring its interface up.")                             \
@@ -212,7 +213,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Nothing to do while the job connects. Cluster admin: otherwise add routes between the "    \
       "rails.")                                                                                   \
     X(USER_ENV_PLUGIN, "user.env-plugin", NI_WARNING,                                             \
-      "User: set it to none, or have the plugin pass on what the environment has.")               \
+      "User: set it to none, or use a plugin that also reads the environment.")                   \
     X(USER_GDR_OFF, "user.gdr-level.off", NI_WARNING,                                             \
       "User: unset NCCL_NET_GDR_LEVEL, so that nccl-init chooses.")                               \
     X(USER_GID_WRONG, "user.gid-index.wrong", NI_ERROR,                                           \

@@ -72,8 +72,8 @@ static void put_verb(struct ni_text *t, const struct ni_program *program,
             verb->operands ? verb->operands : "");
     put_below(t, verb->help);
     ni_putf(t, "\nExamples:\n%s", verb->examples);
-    ni_put(t, "\nEach option has a variable, in parentheses. Unless the text says otherwise,\n"
-              "the first value is the default.\n");
+    ni_put(t, "\nAn option can also be set by the environment variable in parentheses. "
+              "Unless\nthe text says otherwise, the first value is the default.\n");
     for (int group = NI_GROUP_OWN; group <= NI_GROUP_OUTPUT; group++)
         put_option_group(t, program, verb, (enum ni_group)group);
     ni_put(t, "  -h, --help\n      this text\n");
@@ -92,9 +92,10 @@ static void put_program(struct ni_text *t, const struct ni_program *program)
               "  # start a job with the settings that fit this pod\n"
               "  nccl-init -- torchrun train.py\n"
               "  # what would be set, and why\n"
-              "  nccl-init plan\n\n"
-              "Verbs:\n");
+              "  nccl-init plan\n");
     for (unsigned i = 0; i < program->n_verb; i++) {
+        if (program->verb[i].group)
+            ni_putf(t, "\n%s:\n", program->verb[i].group);
         ni_putf(t, "  %s\n", program->verb[i].name);
         put_below(t, program->verb[i].help);
     }

@@ -382,7 +382,8 @@ static void read_some(struct coordinator *h, unsigned at, bool ends)
     else if (r == 1 && owes && h->phase == ROUNDS && m->type == NI_MSG_DONE)
         take_done(h, at, m);
     else if (pod && (r == 1 || r == -EPROTO))
-        refuse_pod(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host, "it does not say what is asked");
+        refuse_pod(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host,
+                   "it sent a message that is wrong at this point");
     else
         drop(h, at);
     if (r == 1 && ends && h->conn[at].fd >= 0)
@@ -652,7 +653,7 @@ static void report_rendezvous(struct coordinator *h)
 {
     if (h->strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
-                  "%u hellos had another key than the job, or none; the last came from %s",
+                  "%u connections came without the key of the job; the last one from %s",
                   h->strangers, h->stranger);
     if (h->m->party->named)
         ni_report(h->f, h->m->host_network ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",

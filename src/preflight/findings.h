@@ -22,8 +22,8 @@
       "Cluster admin: set one MTU on all interfaces of the rail, and at least that on the "       \
       "switch.")                                                                                  \
     X(JOB_NEIGHBOUR_WRONG, "job.neighbour.wrong", NI_ERROR,                                       \
-      "Cluster admin: find the device with that MAC address, which has the pod's address, too; "  \
-      "or remove the wrong neighbour entry (`ip neigh`).")                                        \
+      "Cluster admin: find the device with that MAC address: it uses the pod's "                  \
+      "address, too. Otherwise remove the wrong neighbour entry (`ip neigh`).")                   \
     X(JOB_PATH_BROKEN, "job.path.broken", NI_ERROR,                                               \
       "Cluster admin: check the error counters of the uplinks of the leaf that the message "      \
       "names, or of the leaves of both nodes; take the bad link out.")                            \

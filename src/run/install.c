@@ -133,8 +133,8 @@ static void warn_of_mount(struct ni_context *ctx, const char *path, bool capable
         how = "noexec,nosuid";
     if (noexec || nosuid)
         ni_say(ctx, NI_LOG_WARN,
-               "%s: the file system is mounted %s here: in a container that also mounts it so the "
-               "file %s",
+               "%s: this file system is mounted %s; in a container that mounts it like this, too, "
+               "the file %s",
                path, how, noexec ? "cannot be executed" : "has no capabilities");
 }
 
