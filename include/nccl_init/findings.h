@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings: what the program reports to people. The catalogue is one table, made of rows here
-   and of those of each tool; docs/findings.md has a heading for each id. */
+   and of those of each tool; docs/reference/findings.md has a heading for each id. */
 #ifndef NCCL_INIT_FINDINGS_H
 #define NCCL_INIT_FINDINGS_H
 

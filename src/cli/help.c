@@ -105,7 +105,7 @@ static void put_program(struct ni_text *t, const struct ni_program *program)
               "Exit status of run: that of the command; 125 refused or wrong usage, 126 the "
               "command cannot\nbe executed, 127 it was not found. Other verbs: 0 done, 1 failed, "
               "125 wrong usage.\n\n"
-              "See also: nccl-init(8), docs/usage.md, docs/troubleshooting.md\n");
+              "See also: nccl-init(8), docs/reference/usage.md, docs/guides/troubleshooting.md\n");
 }
 
 int ni_print_help(struct ni_context *ctx, const struct ni_verb *verb)

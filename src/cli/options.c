@@ -42,8 +42,8 @@ static const struct ni_option policy_options[] = {
         .initial = "nccl",
         .take = ni_take_targets,
         .at = offsetof(struct ni_options, policy.targets),
-        .help = "the libraries whose variables to set, separated by commas (see "
-                "docs/libraries.md)",
+        .help = "the libraries whose variables to set, separated by commas "
+                "(docs/reference/libraries.md)",
     },
     {
         .name = "hcas",

@@ -165,7 +165,7 @@ matches "explain: all" "*  iommu.translated *error*  shm.small *" "$("$bin" expl
 same "explain: ids that begin so" "  iommu.slow        warning
   iommu.translated  error" "$("$bin" explain iommu | tail -n +3)"
 matches "explain: a group with rules" "*gid.pick *rule*gid.index *rule*gid.index.differs *info*" "$("$bin" explain gid)"
-matches "explain: a rule" "rule hca.list*reads*sets   NCCL_IB_HCA*docs/rules.md*" "$("$bin" explain hca.list)"
+matches "explain: a rule" "rule hca.list*reads*sets   NCCL_IB_HCA*docs/reference/rules.md*" "$("$bin" explain hca.list)"
 usage "explain: no such id" "no finding or rule has the id ?iommu.translatd?; did you mean ?iommu.translated?[?]" explain iommu.translatd
 usage "explain: nothing near" "no finding or rule has the id ?frobnicate?; ?nccl-init explain? lists all" explain rail.slow frobnicate
 same "help: as --help" "$("$bin" --help)" "$("$bin" help)"

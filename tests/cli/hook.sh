@@ -326,7 +326,7 @@ same "the file" "$dir/bin/nccl-init-hook [\"nccl-init-hook\",\"--memlock=64M\",\
 works "again, by itself" bin/nccl-init-hook "${to[@]}"
 matches "without limit" '*"args": \["nccl-init-hook", "--memlock=max"\]*' "$(cat "h o/hooks.d/50-nccl-init.json")"
 # shellcheck disable=SC2016 # of Markdown
-same "the file in docs/hook.md" "$(sed -n '/^```json/,/^```/p' "$OLDPWD/docs/hook.md" | sed '1d;$d')" \
+same "the file in docs/guides/hook.md" "$(sed -n '/^```json/,/^```/p' "$OLDPWD/docs/guides/hook.md" | sed '1d;$d')" \
     "$(sed "s|$dir/bin|/usr/libexec/oci/hooks.d|" "h o/hooks.d/50-nccl-init.json")"
 same "nothing beside them" "50-nccl-init.json nccl-init-hook" "$(find bin "h o" -type f -printf '%f\n' | sort | xargs)"
 works "--remove" "$hook" "${to[@]/--install/--remove}"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # preflight between processes of this machine, without RDMA: who takes part, what each says, --once, and when `run` starts
-# the command. With RDMA: the lab (docs/lab.md); many pods: tests/preflight.
+# the command. With RDMA: the lab (docs/dev/lab.md); many pods: tests/preflight.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
