@@ -43,8 +43,10 @@ static const struct ni_verb verbs[] = {
      "run, plan; docs/reference/usage.md", NULL},
     {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,
      "Shows each device found, whether it is chosen, each setting, and why.",
-     "  # what would be set in this pod, and why\n  nccl-init plan\n  # the same for "
-     "a recorded node\n  nccl-init plan --root=node.tree\n",
+     "  # what would be set in this pod, and why\n"
+     "  nccl-init plan\n"
+     "  # the same for a recorded node\n"
+     "  nccl-init plan --root=node.tree\n",
      "topo, doctor, explain; docs/reference/rules.md", "Look at this pod and node"},
     {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor, NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF,
      NULL,
@@ -73,9 +75,10 @@ static const struct ni_verb verbs[] = {
     {"preflight", NI_VERB_PREFLIGHT, ni_cmd_preflight, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
      "Run it in all pods of a job: it compares what each pod was given, and tests "
      "each rail between the pods. Exit status 1 if the verdict is bad.",
-     "  # where the launcher sets the variables that say which pods take part\n  "
-     "nccl-init preflight\n  # where it does not\n  nccl-init preflight "
-     "--peers=trainer-0.job --rank=$RANK --ranks=8\n",
+     "  # where the launcher's variables say which pods take part\n"
+     "  nccl-init preflight\n"
+     "  # where they do not\n"
+     "  nccl-init preflight --peers=trainer-0.job --rank=$RANK --ranks=8\n",
      "selftest, log; docs/reference/preflight.md", NULL},
     {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,
      NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,

@@ -30,11 +30,12 @@
     X(JOB_PATH_FAILED, "job.path.failed", NI_ERROR,                                               \
       "Cluster admin: the ports work; check the switches, routes and filters between them.")      \
     X(JOB_PATH_SLOW, "job.path.slow", NI_ERROR,                                                   \
-      "Cluster admin: check the rate, lanes and error counters of the uplinks of the leaf that "  \
-      "the message names, or of the leaves of both nodes; repair the slow link or take it out.")  \
+      "Cluster admin: check the rate, lanes and error counters of the uplinks of the "            \
+      "leaf that the message names, or of the leaves of both nodes; take the bad link "           \
+      "out.")                                                                                     \
     X(JOB_PATH_UNSTEADY, "job.path.unsteady", NI_WARNING,                                         \
-      "Cluster admin: check the error counters of the uplinks; packets of some connections are "  \
-      "lost, as when one of several links between switches is broken.")                           \
+      "Cluster admin: check the error counters of the uplinks; one of several links "             \
+      "may lose packets.")                                                                        \
     X(JOB_PKEY_DIFFERS, "job.pkey.differs", NI_ERROR,                                             \
       "Cluster admin: make all ports of the rail full members of one partition. User: "           \
       "NCCL_IB_PKEY is an index; set it so that it leads to one P_Key in all pods.")              \
@@ -52,8 +53,8 @@
     X(JOB_RAIL_UNTRIED, "job.rail.untried", NI_WARNING,                                           \
       "User: run `nccl-init selftest` in the pod; it says more about the port.")                  \
     X(JOB_RAILS_CROSSED, "job.rails.crossed", NI_ERROR,                                           \
-      "Cluster admin: check the cables of these ports, their switch ports and the names of "      \
-      "their networks; each rail number must be one network in all pods.")                        \
+      "Cluster admin: check the cables and the networks of these ports; each rail "               \
+      "number must be one network in all pods.")                                                  \
     X(JOB_RATE_DIFFERS, "job.rate.differs", NI_WARNING,                                           \
       "Cluster admin: check the port's speed and cable; all rails become as slow as this one.")   \
     X(JOB_RATE_LOW, "job.rate.low", NI_WARNING,                                                   \

@@ -292,7 +292,7 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
                     ret->source, ret->rank, ret->ranks, (unsigned)NI_MAX_RANKS - 1);
         return why->len == 0;
     }
-    ni_put(why, "it is not known which pods take part. Give --peers=HOST, --rank=N and "
+    ni_put(why, "it is not known which pods take part. Give all of --peers=HOST, --rank=N and "
                 "--ranks=N, or set what launchers set: PET_NNODES with PET_NODE_RANK and "
                 "PET_MASTER_ADDR, LWS_LEADER_ADDRESS, MASTER_ADDR with NODE_RANK and NNODES, or "
                 "the variables of a Slurm step");
