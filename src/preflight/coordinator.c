@@ -206,7 +206,7 @@ static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
     const unsigned rank = its->rank;
 
     if (m->protocol != NI_MEET_PROTOCOL) {
-        ni_putf(why, "its nccl-init speaks protocol %u, that of pod 0 (%s) %d", m->protocol,
+        ni_putf(why, "its nccl-init speaks protocol %u, and pod 0 (%s) speaks %d", m->protocol,
                 NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
     } else if (its->ranks != p->ranks || rank >= p->ranks || (rank == 0 && at != 0)) {
         ni_putf(why, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);

@@ -427,8 +427,8 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
     signals = signalfd(-1, &wait.blocked, SFD_CLOEXEC);
     pid = signals < 0 || pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0 ? -1 : ni_fork_group();
     if (pid < 0)
-        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: no process for it: %s",
-                        NI_ERRNO(errno));
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "bad: its process could not be started: %s", NI_ERRNO(errno));
     if (pid == 0) {
         char byte;
 

@@ -102,7 +102,7 @@ static const struct {
     {EDQUOT, "make room, or raise the volume's sizeLimit"},
     {EISDIR, "a directory stands there: remove it, or name a file"},
     {ELOOP, "a link to a directory is followed only if the path ends in a slash"},
-    {ENOTBLK, "name another"},
+    {ENOTBLK, "name another file"},
 };
 
 /* Says why there is no copy. more: what else may help, or "". */

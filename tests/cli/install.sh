@@ -144,7 +144,7 @@ mkdir elsewhere
 ln -sfn elsewhere link
 fails "a link to a directory of that name" "link: *link*; a link to a directory is followed only if the path ends in a slash" link
 same "a link to a directory: nothing is there, the link stays" "no symbolic link" "$([ -e elsewhere/nccl-init ] || echo no) $(stat -c %F link)"
-fails "a pipe of that name" "pipe: ENOTBLK (*); name another" pipe
+fails "a pipe of that name" "pipe: ENOTBLK (*); name another file" pipe
 long=$(printf '%5000s' '' | tr ' ' x)
 fails "a name that is too long" "xxxx*...: ENAMETOOLONG (*)" "$long"
 
