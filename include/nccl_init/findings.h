@@ -245,12 +245,12 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: correct the value, or remove the variable.")                                          \
     X(VERBS_CONNECT, "verbs.connect", NI_ERROR,                                                    \
       "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "            \
-      "check the interface's address and routes.")                                                 \
+      "check the address (IPAM) and the routes of the port's interface.")                          \
     X(VERBS_DMABUF, "verbs.dmabuf.none", NI_WARNING,                                               \
       "Cluster admin: load nvidia-peermem, or install an RDMA driver that supports DMA-BUF.")      \
     X(VERBS_GID, "verbs.gid", NI_ERROR,                                                            \
-      "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: give the "   \
-      "port's interface an address (network attachment, IPAM).")                                   \
+      "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "            \
+      "check the address (IPAM) and the routes of the port's interface.")                          \
     X(WAIT_OVER, "wait.over", NI_WARNING,                                                          \
       "User: wait longer (--wait), or check the network attachment, IPAM and the link.")
 

@@ -25,8 +25,9 @@
       "Cluster admin: find the device with that MAC address: it uses the pod's "                  \
       "address, too. Otherwise remove the wrong neighbour entry (`ip neigh`).")                   \
     X(JOB_PATH_BROKEN, "job.path.broken", NI_ERROR,                                               \
-      "Cluster admin: check the error counters of the uplinks of the leaf that the message "      \
-      "names, or of the leaves of both nodes; take the bad link out.")                            \
+      "Cluster admin: check the rate, lanes and error counters of the uplinks of the "            \
+      "leaf that the message names, or of the leaves of both nodes; take the bad link "           \
+      "out.")                                                                                     \
     X(JOB_PATH_FAILED, "job.path.failed", NI_ERROR,                                               \
       "Cluster admin: the ports work; check the switches, routes and filters between them.")      \
     X(JOB_PATH_SLOW, "job.path.slow", NI_ERROR,                                                   \
