@@ -255,10 +255,11 @@ void ni_rule_rails(const struct ni_work *w)
         ni_decide_value(w, variable, NULL, "%s", why.buf);
         return;
     }
-    ni_decide_value(w, variable, "0",
-                    "each of %u rails is a subnet of its own, and no route leads from one to "
-                    "another; with 0 NCCL builds no rings that change rails, and since 2.29.2 uses "
-                    "no GIN between rails and no host RMA",
-                    w->plan->n_chosen);
+    ni_decide_value(
+        w, variable, "0",
+        "each of %u rails is a subnet of its own, and no route leads from one to "
+        "another; with 0 NCCL has no rings that use two rails in turn, and since 2.29.2 "
+        "no GIN between rails and no host RMA",
+        w->plan->n_chosen);
     check_users(w);
 }
