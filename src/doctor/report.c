@@ -204,7 +204,8 @@ static void put_good(struct ni_text *out, const struct ni_view *view, const stru
 /* Puts what could not be seen, and what was ignored. */
 static void put_rest(struct ni_text *out, const struct ni_view *view, const struct ni_diagnosis *d)
 {
-    static const char unseen[] = "not visible from inside the pod: ";
+    const char *unseen = strcmp(view->root, "/") == 0 ? "not visible from inside the pod: "
+                                                      : "not in the recording: ";
     char buf[4096];
     enum ni_finding_id sorted[NI_F_COUNT];
     struct ni_text t = ni_text_on(buf, sizeof(buf));

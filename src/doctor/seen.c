@@ -144,7 +144,7 @@ static void put_traffic_class(struct ni_text *t, const struct ni_view *view)
         if (class.v >= 0)
             ni_putf(t, "%" PRId64 " for all", class.v);
         else
-            ni_put(t, "the program's own");
+            ni_put(t, "the job's own");
         return;
     }
 }
@@ -216,12 +216,12 @@ static void put_gdr(struct ni_text *t, const struct ni_view *view)
     ni_put(t, peermem ? "peer memory module" : "");
     ni_put(t, peermem && dmabuf ? ", " : "");
     ni_put(t, dmabuf ? "DMA-BUF" : "");
-    ni_put(t, peermem || dmabuf ? "" : "neither way found");
+    ni_put(t, peermem || dmabuf ? "" : "no way found");
 }
 
 static void put_imex(struct ni_text *t, const struct ni_view *view)
 {
-    ni_put(t, view->inv->drivers.imex == NI_KNOWN ? "there" : "missing");
+    ni_put(t, view->inv->drivers.imex == NI_KNOWN ? "present" : "missing");
 }
 
 static void put_ibgda(struct ni_text *t, const struct ni_view *view)

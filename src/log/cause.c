@@ -441,8 +441,8 @@ static void put_ending(struct ni_text *t, int number)
     if (number < 0)
         ni_putf(t, "was ended by signal %d (%s)", -number, signal_name(-number));
     else if (number > 128 && *signal_name(number - 128) != '?')
-        ni_putf(t, "ended with exit status %d, a shell's or container's word for signal %d (%s)",
-                number, number - 128, signal_name(number - 128));
+        ni_putf(t, "ended with exit status %d, which stands for signal %d (%s)", number,
+                number - 128, signal_name(number - 128));
     else
         ni_putf(t, "ended with exit status %d", number);
 }
@@ -571,7 +571,7 @@ static void put_unseen(struct ni_text *t, const char *collective, bool all)
             unseen = "roots";
     if (strcmp(collective, "SEND") == 0 || strcmp(collective, "RECV") == 0)
         unseen = "peers";
-    ni_putf(t, ": it is the network%s or %s that differ, which no log shows",
+    ni_putf(t, ": the cause is the network%s or different %s, which no log shows",
             all ? "," : ", a missing rank,", unseen);
 }
 

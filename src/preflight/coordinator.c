@@ -207,7 +207,7 @@ static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
     const unsigned rank = its->rank;
 
     if (m->protocol != NI_MEET_PROTOCOL) {
-        ni_putf(why, "its nccl-init speaks protocol %u, that of pod 0 (%s) %d", m->protocol,
+        ni_putf(why, "its nccl-init speaks protocol %u, and pod 0 (%s) speaks %d", m->protocol,
                 NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
     } else if (its->ranks != p->ranks || rank >= p->ranks || (rank == 0 && at != 0)) {
         ni_putf(why, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);
@@ -413,7 +413,8 @@ static void read_some(struct coordinator *h, unsigned at, bool ends)
     else if (r == 1 && owes && h->phase == ROUNDS && m->type == NI_MSG_DONE)
         take_done(h, at, m);
     else if (pod && (r == 1 || r == -EPROTO))
-        refuse_pod(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host, "it does not say what is asked");
+        refuse_pod(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host,
+                   "it sent a message that is wrong at this point");
     else
         drop(h, at);
     if (r == 1 && ends && h->conn[at].fd >= 0)
@@ -685,10 +686,9 @@ static void report_rendezvous(struct coordinator *h)
     const bool mixes = h->m->host_network && !h->m->secret;
 
     if (h->strangers > 0)
-        ni_report(
-            h->f, NI_F_JOB_REFUSED, "strangers",
-            "%u hellos had another key or secret than the job, or none; the last came from %s",
-            h->strangers, h->stranger);
+        ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
+                  "%u connections came without the key or secret of the job; the last one from %s",
+                  h->strangers, h->stranger);
     if (h->m->party->named)
         ni_report(h->f, mixes ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
                   "the job has no key but the name of pod 0%s",

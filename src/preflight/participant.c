@@ -108,11 +108,11 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
             r = -ETIMEDOUT;
     }
     if (r == -ETIMEDOUT)
-        return fail_to_take_part(l, r, "pod 0 does not answer any more");
+        return fail_to_take_part(l, r, "pod 0 no longer answers");
     if (r == -EBADMSG)
         return fail_to_take_part(l, r, "pod 0 has another secret than this pod (--job-secret)");
     if (r == -EPROTO)
-        return fail_to_take_part(l, r, "what pod 0 says is not understood");
+        return fail_to_take_part(l, r, "pod 0 sent something that cannot be understood");
     if (r < 0)
         return fail_to_take_part(
             l, -ECONNRESET,
@@ -248,7 +248,7 @@ static int take_part(struct participant *l)
         m->setting[i] = m->pod.setting[i];
     r = talk(l, NI_MSG_HELLO, WELCOME_MS);
     if (r == 0 && m->type != NI_MSG_WELCOME)
-        return fail_to_take_part(l, -EPROTO, "who answers there is not pod 0");
+        return fail_to_take_part(l, -EPROTO, "something other than pod 0 answers there");
     if (r == 0)
         r = talk(l, NI_MSG_FACTS, SILENT_MS);
     while (r == 0 && m->type == NI_MSG_DO) {
@@ -257,7 +257,7 @@ static int take_part(struct participant *l)
         r = talk(l, NI_MSG_DONE, SILENT_MS);
     }
     return r == 0 && m->type != NI_MSG_VERDICT
-               ? fail_to_take_part(l, -EPROTO, "pod 0 says what it should not")
+               ? fail_to_take_part(l, -EPROTO, "pod 0 sent a message that is wrong at this point")
                : r;
 }
 

@@ -64,9 +64,8 @@ static const struct ni_option preflight_options[] = {
         .arg = "HOST[:PORT]",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, party.peers),
-        .help = "preflight: name or address of pod 0; only if the launcher does not tell it, as "
-                "the next "
-                "three",
+        .help = "name or address of pod 0; this and the next three are needed only if the "
+                "launcher does not set them",
     },
     {
         .name = "rank",
@@ -78,7 +77,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, party.rank),
         .least = -1,
         .most = NI_MAX_RANKS,
-        .help = "preflight: this pod's number, from 0",
+        .help = "this pod's number, from 0",
     },
     {
         .name = "ranks",
@@ -90,7 +89,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, party.ranks),
         .least = -1,
         .most = NI_MAX_RANKS,
-        .help = "preflight: how many pods take part",
+        .help = "how many pods take part",
     },
     {
         .name = "job",
@@ -99,8 +98,7 @@ static const struct ni_option preflight_options[] = {
         .arg = "KEY",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, party.job),
-        .help =
-            "preflight: a key that all pods of this attempt of the job have, and no other job has",
+        .help = "a key that all pods of this attempt of the job have, and no other pod has",
     },
     {
         .name = "job-secret",
@@ -123,7 +121,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, party.port),
         .least = 1,
         .most = UINT16_MAX,
-        .help = "preflight: TCP port of pod 0",
+        .help = "TCP port of pod 0",
     },
     {
         .name = "within",
@@ -135,7 +133,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, within),
         .least = 1,
         .most = 86400,
-        .help = "preflight: how long to wait for all pods to come",
+        .help = "how long to wait for all pods",
     },
     {
         .name = "late",
@@ -145,8 +143,8 @@ static const struct ni_option preflight_options[] = {
         .initial = "refuse",
         .take = ni_take_word,
         .at = offsetof(struct ni_preflight_options, late),
-        .help = "preflight: what a pod does if it finds no other pod within that time, because it "
-                "was replaced while the others run; refuse: its verdict is bad; selftest: it tests "
+        .help = "what a pod that was replaced does if it finds no other pod in that time, "
+                "because they run already; refuse: its verdict is bad; selftest: it tests "
                 "itself, and starts with a warning",
     },
     {
@@ -159,8 +157,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, move_ms),
         .least = 0,
         .most = 60000,
-        .help =
-            "preflight: seconds of writing, and of reading, to measure bandwidth; 0: not measured",
+        .help = "how long to write, and to read, to measure bandwidth; 0: do not measure",
     },
     {
         .name = "once",
@@ -169,8 +166,7 @@ static const struct ni_option preflight_options[] = {
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, once),
-        .help = "preflight: keep the verdict in FILE; a container that starts again skips the "
-                "preflight",
+        .help = "keep the verdict in FILE; a container that starts again skips the preflight",
     },
 };
 const struct ni_option_rows ni_preflight_rows = {
@@ -452,8 +448,8 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
     signals = signalfd(-1, &wait.blocked, SFD_CLOEXEC);
     pid = signals < 0 || pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0 ? -1 : ni_fork_group();
     if (pid < 0)
-        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: no process for it: %s",
-                        NI_ERRNO(errno));
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "bad: its process could not be started: %s", NI_ERRNO(errno));
     if (pid == 0) {
         char byte;
 
@@ -503,7 +499,7 @@ static enum verdict alone(struct ni_context *ctx, const struct ni_trials *trials
                         ni_preflight_options.within);
     (void)ni_format(verdict.line, sizeof(verdict.line), "%s: %s: %s",
                     ni_outcome_words[verdict.outcome], what,
-                    why.len > 0 ? why.buf : "nobody to meet");
+                    why.len > 0 ? why.buf : "there is no other pod");
     return conclude(ctx, &verdict);
 }
 
@@ -627,7 +623,8 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
                                       .line = "good: left to local rank 0 of this pod"};
     } else if (kept != UNTOLD) {
         verdict.outcome = outcome_of_byte((char)kept);
-        (void)ni_format(verdict.line, sizeof(verdict.line), "%s: made before, as %.256s tells",
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "%s: from an earlier start, kept in %.256s",
                         ni_outcome_words[verdict.outcome], ni_preflight_options.once);
     } else if (party.named && party.ranks > 1 && !ni_preflight_options.secret &&
                o->policy.preflight == NI_DEMAND_REQUIRE && is_host_network()) {

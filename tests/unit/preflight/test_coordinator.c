@@ -536,13 +536,13 @@ static void test_refused(void **state)
         const char *hello, *no, *host, *finding;
     } row[] = {
         {HELLO WHO(4, "old-1") RANK(1, 2, "another"), "its key is not that of pod 0", "strangers",
-         "4 hellos had another key or secret than the job, or none; the last came from 127.0.0.1"},
+         "4 connections came without the key or secret of the job; the last one from 127.0.0.1"},
         {HELLO WHO(4, "old-1") RANK(1, 2, ""), "its key is not", NULL, NULL},
         {HELLO WHO(4, "old-1") ", \"party.rank\": 1, \"party.ranks\": 2}", "its key is not", NULL,
          NULL},
         {HELLO WHO(9, "old-1") RANK(7, 9, "ke"), "its key is not", NULL, NULL},
         {HELLO WHO(2, "old-2") RANK(1, 2, "key"), "nccl-init speaks protocol 2", "127.0.0.1",
-         ") 4"},
+         "speaks 4"},
         {HELLO WHO(4, "odd-1") RANK(1, 3, "key"), "pod 0 is rank 0 of 2", "127.0.0.1", "of 3 pods"},
         {HELLO WHO(4, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "127.0.0.1",
          "of 9 pods"},
@@ -613,7 +613,7 @@ static void test_no_key_no_rank(void **state)
         if (end_of_pod(pid[i]) != 0)
             fail_msg("%u: %s", i, line_of(i));
     assert_int_equal(ni_findings_count(&shared->findings, NI_ERROR), 0);
-    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "3 hellos"));
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "3 connections"));
 }
 
 /* Without a key another job can have the same pod 0: on a host network it has the same address. */
@@ -1114,7 +1114,7 @@ static void test_pod_0_stands_still(void **state)
     assert_int_equal(kill(pid[0], SIGSTOP), 0);
     assert_int_equal(end_of_pod(pid[1]), 1);
     assert_true(ni_now_ms() - begin < WITHIN_MS + LATE_MS);
-    assert_non_null(strstr(line_of(1), "pod 0 does not answer any more"));
+    assert_non_null(strstr(line_of(1), "pod 0 no longer answers"));
     (void)kill(pid[0], SIGKILL);
     (void)waitpid(pid[0], NULL, 0);
 }
