@@ -44,6 +44,7 @@ static struct participant {
     int64_t within_ms;     /* how long it waits for pod 0 and the others */
     int64_t until_ms;      /* when it stops listening to pod 0, whatever that says */
     bool absent;           /* the name of pod 0 could not be found */
+    bool reached;          /* something answered at pod 0's address when it was last tried */
     bool begun;            /* waiting for pods is over, so the participant cannot connect anew */
     struct ni_message msg; /* the last message, sent or received */
     struct ni_text why;
@@ -247,8 +248,10 @@ static int take_part(struct participant *l)
     for (unsigned i = 0; i < m->pod.n_setting; i++)
         m->setting[i] = m->pod.setting[i];
     r = talk(l, NI_MSG_HELLO, WELCOME_MS);
-    if (r == 0 && m->type != NI_MSG_WELCOME)
+    if (r == 0 && m->type != NI_MSG_WELCOME) {
+        l->reached = false;
         return fail_to_take_part(l, -EPROTO, "something other than pod 0 answers there");
+    }
     if (r == 0)
         r = talk(l, NI_MSG_FACTS, SILENT_MS);
     while (r == 0 && m->type == NI_MSG_DO) {
@@ -280,8 +283,10 @@ static int try_address(struct participant *l, const struct addrinfo *at, int64_t
         set_limit(l, limit_ms);
     if (l->fd >= 0 && connect(l->fd, at->ai_addr, at->ai_addrlen) == 0) {
         ni_socket_set_up(l->fd);
+        l->reached = true;
         r = take_part(l);
     } else {
+        l->reached = false;
         r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
         (void)fail_to_take_part(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
     }
@@ -300,6 +305,7 @@ static int try_name(struct participant *l, const char *port)
     int r = getaddrinfo(host, port, &hints, &all);
 
     l->absent = r != 0;
+    l->reached = l->reached && r == 0;
     if (r != 0)
         (void)fail_to_take_part(l, -EAGAIN, "%s: %s", host, gai_strerror(r));
     r = -EAGAIN;
@@ -312,12 +318,6 @@ static int try_name(struct participant *l, const char *port)
     if (all)
         freeaddrinfo(all);
     return r;
-}
-
-/* Returns true if pod 0 was reached at last: the reason then is what it did. */
-static bool was_reached(const struct participant *l)
-{
-    return ni_has_prefix(l->why.buf, "pod 0 ");
 }
 
 /* Tries to reach pod 0 until it answers or the time is over. 0, or -errno with the reason noted. */
@@ -342,7 +342,7 @@ static int find_coordinator(struct participant *l)
         pause = pause < LAST_PAUSE_MS / 2 ? 2 * pause : LAST_PAUSE_MS;
         left = l->within_ms - ni_now_ms();
     }
-    if (!was_reached(l))
+    if (!l->reached)
         ni_put(&l->why, "; the others have started, or never came");
     return -ETIMEDOUT;
 }
@@ -356,11 +356,12 @@ int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret
     l->within_ms = ni_now_ms() + m->within_ms;
     l->until_ms = l->within_ms + SLACK_MS;
     l->fd = fd;
+    l->reached = fd >= 0;
     l->secret = fd >= 0 ? NULL : m->secret;
     l->why = ni_text_on(ret->line, sizeof(ret->line));
     open_rails(l);
     r = fd >= 0 ? take_part(l) : find_coordinator(l);
-    ret->nobody = r == -ETIMEDOUT && !l->begun && !was_reached(l);
+    ret->nobody = r == -ETIMEDOUT && !l->begun && !l->reached;
     begin_work(l);
     ni_rails_end(&l->rails);
     if (r != 0)

@@ -974,7 +974,7 @@ static void test_no_secret_no_rank(void **state)
             fail_msg("%u: %s", i, line_of(i));
     assert_int_equal(shared->n_here, 3);
     assert_int_equal(ni_findings_count(&shared->findings, NI_ERROR), 0);
-    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "the last came from 127.0.0.1"));
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "the last one from 127.0.0.1"));
 }
 
 /* Pod 0 has no secret: a pod that has one does not talk to it. */
@@ -990,7 +990,7 @@ static void test_secret_not_at_pod_0(void **state)
         assert_int_equal(end_of_pod(pid[i]), 1);
     assert_non_null(strstr(line_of(1), "pod 0 has no secret, and this pod has one"));
     assert_int_equal(shared->missing[1], NI_POD_NEVER_CAME);
-    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "another key or secret than the job"));
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "without the key or secret of the job"));
 }
 
 /* Who says nothing, or nothing after the nonce, is hung up on. */
@@ -1216,7 +1216,7 @@ static void test_secret_misbehaves(void **state)
         void (*how)(int);
         const char *line;
     } row[] = {
-        {silent, "does not answer any more"},
+        {silent, "no longer answers"},
         {begins_without_nonce, "pod 0 has no secret, and this pod has one"},
         {has_no_secret, "pod 0 has another secret than this pod"},
         {says_it_again, "pod 0 has another secret than this pod"},
@@ -1324,7 +1324,7 @@ static void test_secret_recorded(void **state)
     for (unsigned i = 0; i < 3; i++)
         if (end_of_pod(pid[i]) != 0)
             fail_msg("%u: %s", i, line_of(i));
-    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "1 hellos"));
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "1 connections"));
 }
 
 /* Pod 0 dies in a round: the others say so at once. */
