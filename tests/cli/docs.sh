@@ -333,21 +333,33 @@ done
 
 # ---- links lead somewhere ------------------------------------------------------------------------
 
+# The addresses of a page's headings, as GitHub makes them.
+anchors() {
+	awk '/^ *```/ { block = !block } !block && /^#+ / { sub(/^#+ /, ""); print }' "$1" | sed 's/](\([^)]*\))//g' |
+		tr '[:upper:]' '[:lower:]' | tr ' ' - | tr -cd 'a-z0-9_\n-'
+}
+
 set +f
 for file in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md $(find docs -name '*.md') k8s/README.md; do
 	sed -n 's/\](/\n](/gp' "$file" | sed -n 's/^](\([^)]*\)).*/\1/p' >"$tmp/links"
+	sed -n 's/^\[[^]]*\]: \([^ ]*\)$/\1/p' "$file" >>"$tmp/links"
 	while IFS= read -r link; do
 		case $link in
-		*://* | '#'* | mailto:*) continue ;;
+		*://* | mailto:*) continue ;;
+		'#'*) target=$file ;;
+		*) target=$(dirname "$file")/${link%%#*} ;;
 		esac
-		[ -e "$(dirname "$file")/${link%%#*}" ] || complain "$file: no $link"
+		[ -e "$target" ] || complain "$file: no $link"
+		case $link in
+		*.md'#'* | '#'*) anchors "$target" | grep -qxF -e "${link#*#}" || complain "$file: $link: no such heading" ;;
+		esac
 	done <"$tmp/links"
 done
 set -f
 
 # ---- lines are not too long to read side by side with something else ------------------------------
 
-find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs k8s/README.md -type f -exec awk '
+find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs k8s/README.md -type f ! -name '*.svg' -exec awk '
 	length($0) > 120 { print "docs: " FILENAME ":" FNR ": " length($0) " characters" }' {} + >"$tmp/long"
 cat "$tmp/long"
 [ ! -s "$tmp/long" ] || bad=1

@@ -131,9 +131,9 @@ own = [(f, c) for f, _, c in containers if OURS.match(c.get("image", ""))]
 check("containers of the image", True, len(own) >= 8)
 for file, container in own:
     check(f"{file}: {container['name']} starts what the image has", True, container.get("command", entry)[0] in shipped)
-recipes = [p for p in sources if os.path.basename(p) == "Dockerfile"] + ["docs/reference/usage.md"]
+recipes = [p for p in sources if os.path.basename(p) == "Dockerfile"] + ["docs/start/install.md"]
 for path in recipes:
-    copied = re.findall(r"^COPY --from=(?:nccl-init|ghcr\.io/nccl-init/\S+) (\S+) ", text(path), re.MULTILINE)
+    copied = re.findall(r"^COPY --from=(?:nccl-init|(?:ghcr\.io/nccl-init|REGISTRY)/\S+) (\S+) ", text(path), re.MULTILINE)
     check(f"{path} copies what the image has", set(entry), set(copied))
 
 for path in [p for p in sources if p.endswith((".yaml", ".md"))] + ["README.md", *glob.glob("docs/**/*.md", recursive=True)]:
