@@ -65,13 +65,13 @@ for guide in $guides; do
 done
 matches "shell blocks that parse" "[1-9][0-9]*" "$parsed"
 
-# A sample begins with "$ [NAME=VALUE...] nccl-init VERB [OPTION...] --root tests/nodes/NODE.tree" and ends at the next
-# prompt or at the block's end. It is run with the environment of the golden case NODE and these variables; the lines of
-# the sample must stand in the output in that order. A line "..." stands for lines left out, " ..." at the end of a line
-# for the rest of it.
+# A sample begins with "$ [NAME=VALUE...] nccl-init VERB [OPTION...] --root tests/nodes/NODE.tree", or with "$ nccl-init log
+# tests/log/FILE", and ends at the next prompt or at the block's end. It is run with the environment of the golden case NODE
+# and these variables; the lines of the sample must stand in the output in that order. A line "..." stands for lines left
+# out, " ..." at the end of a line for the rest of it.
 for file in README.md docs/*.md docs/*/*.md; do
     blocks console "$file" >"$tmp/blocks"
-    grep '^\$ .*nccl-init .*--root tests/nodes/' "$tmp/blocks" >"$tmp/samples"
+    grep -e '^\$ .*nccl-init .*--root tests/nodes/' -e '^\$ nccl-init log tests/log/' "$tmp/blocks" >"$tmp/samples"
     while read -r _ command; do
         node=${command##*tests/nodes/}
         case=tests/golden/${node%.tree}
@@ -184,7 +184,7 @@ for guide in $guides; do
 done
 
 # What the guides tell people to type must run, as far as it needs no cluster: each release is rendered.
-for file in $(for guide in $guides; do echo "docs/guides/$guide.md"; done) docs/guides/hook.md k8s/README.md; do
+for file in README.md docs/*.md docs/*/*.md k8s/README.md; do
     blocks sh "$file" | sed -e :a -e '/\\$/N; s/\\\n//; ta' |
         sed -nE "s|^helm (install\|upgrade\|template) ([a-z-]+ k8s/.*)|$file \2|p" |
         sed -e 's/ [#|].*//' -e 's/--reuse-values//; s/--create-namespace//'
