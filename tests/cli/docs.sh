@@ -174,6 +174,19 @@ sed -n '/^## Severity$/,/^## `/ s/^| \([a-zA-Z ]*\) | \(error\|warning\|info\) |
 sed -n 's/^Severity: //p' docs/reference/findings.md | sort -u >"$tmp/costs.md"
 same "costs of the findings" costs costs.md
 
+# the index has a row for each, in their order: a link, the severity, the cost
+awk '/^## `/ { id = substr($2, 2, length($2) - 2) }
+     /^Severity: / {
+         at = id
+         gsub(/\./, "", at)
+         cost = $0
+         sub(/^.*\(/, "", cost)
+         sub(/\)$/, "", cost)
+         print "| [`" id "`](#" at ") | " $2 " | " cost " |"
+     }' docs/reference/findings.md >"$tmp/index"
+sed -n '/^## Index$/,/^## `/ s/^| \[.*/&/p' docs/reference/findings.md >"$tmp/index.md"
+same "the index of findings.md" index index.md
+
 # ---- preflight.md lists the findings of a job with their severities, and the settings that are compared
 
 grep '^job\.' "$tmp/severities" >"$tmp/job.h"
