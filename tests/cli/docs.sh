@@ -368,6 +368,15 @@ for file in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md $(find docs -name
 		esac
 	done <"$tmp/links"
 done
+
+# ---- one door: each page has a line in docs/README.md, and says for whom it is ---------------------
+
+for page in docs/*/*.md docs/*/*.8; do
+	grep -qF "(${page#docs/})" docs/README.md || complain "docs/README.md does not name $page"
+	case $page in
+	*.md) grep -qF '**For whom**' "$page" || complain "$page does not say for whom it is" ;;
+	esac
+done
 set -f
 
 # ---- lines are not too long to read side by side with something else ------------------------------
