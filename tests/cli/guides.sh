@@ -14,7 +14,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-changing='openshift iommu memlock sriov softroce drivers gpudirect passthrough migrate'
+changing='openshift iommu memlock sriov softroce drivers gpudirect passthrough migrate preflight'
 guides="$changing verify fleet troubleshooting"
 
 # ---- sections, and the way to each guide from docs/README.md -----------------------------------------
