@@ -192,7 +192,7 @@ for name in ("release-job-rdma", "release-nccl-init-doctor"):
 
 scc = next(o for _, o in objects if o["kind"] == "SecurityContextConstraints")
 need = sorted(scc["allowedCapabilities"])
-setcap = re.search(r"setcap (\S+)=p", text("docs/reference/findings.md"))[1]
+setcap = re.search(r"setcap\s+(\S+)=p", text("docs/reference/findings.md"))[1]
 check("the SCC allows what the program's documents ask for", sorted(c[4:].upper() for c in setcap.split(",")), need)
 for path in ("k8s/examples/image/Dockerfile", "k8s/bench/nccl-tests/Dockerfile"):
     check(f"{path} gives the binary the same", [setcap], re.findall(r"setcap (\S+)=p", text(path)))
