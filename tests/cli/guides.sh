@@ -187,7 +187,7 @@ done
 for file in README.md docs/*.md docs/*/*.md k8s/README.md; do
     blocks sh "$file" | sed -e :a -e '/\\$/N; s/\\\n//; ta' |
         sed -nE "s|^helm (install\|upgrade\|template) ([a-z-]+ k8s/.*)|$file \2|p" |
-        sed -e 's/ [#|].*//' -e 's/--reuse-values//; s/--create-namespace//'
+        sed -e 's/ [#|].*//' -e 's/--reuse-values//; s/--create-namespace//' -e 's|REGISTRY/|registry.example/|'
 done >"$tmp/commands"
 matches "commands of helm" "[1-9][0-9]*" "$(wc -l <"$tmp/commands" | tr -d ' ')"
 if why=$(.dev/k8s tools 2>&1); then
