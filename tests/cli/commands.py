@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """Each command that a page shows is run here, or stands in commands.list with the reason why it is not.
 
-usage: commands.py [--list]     --list prints each command with its page and line, and runs nothing
+usage: commands.py                  runs and judges all
+       commands.py --list           prints each command with its page and line
+       commands.py --of PAGE        prints the commands of that page, each with a NUL behind it
 
 Commands are the lines of blocks of sh, and of console after "$ ". A block of bash is a script. All are checked for syntax,
 blocks of yaml too.
@@ -263,6 +265,10 @@ def main():
         failures += 1
         print(f"FAILED: {text}")
 
+    if "--of" in sys.argv[1:]:
+        for command in commands_of(sys.argv[-1], complain):
+            sys.stdout.write(f"{command.text}\0")
+        return failures > 0
     found = [command for page in PAGES for command in commands_of(page, complain)]
     if "--list" in sys.argv[1:]:
         for command in found:
