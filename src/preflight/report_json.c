@@ -96,6 +96,7 @@ static void path_json(struct ni_json *j, const struct ni_pair_result *x)
     ni_json_int_or_null(j, "write_mbps", x->write_mbps > 0, x->write_mbps);
     ni_json_int_or_null(j, "read_mbps", x->read_mbps > 0, x->read_mbps);
     ni_json_int_or_null(j, "slowest_ns", x->slowest_ns > 0, x->slowest_ns);
+    ni_json_int(j, "resent", x->resent);
     ni_json_array(j, "queues");
     for (unsigned q = 0; q < x->n_queue && (worst != NI_PATH_GOOD || x->again > 0); q++)
         if (x->queues == 0 || (x->queues & 1U << q))

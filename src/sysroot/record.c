@@ -68,6 +68,7 @@ struct listing {
     const char *dir;
 };
 
+/* Adds a name of a listed directory. What the name is may never be looked at: LISTED. */
 static int add_name(void *ctx, const char *name, size_t n)
 {
     const struct listing *l = ctx;

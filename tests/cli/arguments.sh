@@ -229,11 +229,11 @@ matches "a table in parts: the first column again" "*
 
 # ---- --root (C6) -----------------------------------------------------------------------------
 
-usage "run with a root" "*uses this machine*plan --root*" --root "$dir/empty" -- echo hi
+usage "run with a root" "*needs the devices of this machine*plan --root*" --root "$dir/empty" -- echo hi
 with=NCCLINIT_ROOT=$dir/empty
-usage "run with NCCLINIT_ROOT" "*uses this machine*NCCLINIT_ROOT*" -- echo hi
+usage "run with NCCLINIT_ROOT" "*needs the devices of this machine*NCCLINIT_ROOT*" -- echo hi
 gives "run with root /" "hi" --root=/ -- echo hi
-usage "a root that is no node's" "--root: $dir/nothing: it has neither proc nor sys*" plan --root "$dir/nothing"
+usage "a root that is no node's" "--root: $dir/nothing: not a recorded node: it has neither proc nor sys*" plan --root "$dir/nothing"
 usage "a root that is not there" "--root: */none: ENOENT*" plan --root "$dir/none"
 printf 'x nonsense\n' >"$dir/bad.tree"
 usage "a root that is no tree" "--root: *bad.tree:1: *" plan --root "$dir/bad.tree"

@@ -163,6 +163,19 @@ same "doctor's checks, and their titles" check.c seen.c
 sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `.*/\1/p' docs/reference/rules.md >"$tmp/checks.md"
 same "the findings of doctor's checks" check.c checks.md
 
+# "CHECK FINDING", from {NI_F_NAME, "CHECK"} and the names of the catalogue
+# shellcheck disable=SC2086 # words
+sed -n 's/^ *X(\([A-Z0-9_]*\), "\([^"]*\)", NI_.*/\1 \2/p' $catalogue >"$tmp/ids"
+sed -n 's/^ *{NI_F_\([A-Z0-9_]*\), "\([a-z0-9.]*\)"},$/\1 \2/p' src/doctor/seen.c |
+	awk 'NR == FNR { id[$1] = $2; next } { print $2, id[$1] }' "$tmp/ids" - | sort >"$tmp/seen.c"
+# shellcheck disable=SC2016
+sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `/\1 `/p' docs/reference/rules.md |
+	awk '{ check = $1; while (match($0, /`[a-z0-9-]*\.[a-z0-9.-]*`/)) {
+		id = substr($0, RSTART + 1, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH)
+		if (id in is) print check, id } }
+	     NR == FNR { is[$2] }' "$tmp/ids" - | sort >"$tmp/checks.md"
+same "the findings of each check, for doctor's rows" seen.c checks.md
+
 awk '/^## `/ { id = substr($2, 2, length($2) - 2) }
      /^Severity: / { print id, $2 }' docs/reference/findings.md | sort >"$tmp/findings.md"
 sort "$tmp/severities" >"$tmp/findings.h"
@@ -213,13 +226,14 @@ if [ -x "$program" ]; then
 	# "-o,--output=FILE(NCCLINIT_OUTPUT) For env and snapshot", of the help and of the manual's headings
 	awk -v count="$(echo "$verbs" | wc -w)" '
 		{ n[$1]++; verbs[$1] = verbs[$1] (n[$1] > 1 ? ", " : "") $2 }
+		$1 ~ /^--root=/ { node = verbs[$1] } # each verb that reads the node takes it
 		END {
 			for (option in n) {
 				who = verbs[option]
 				sub(/, [a-z]*$/, " and&", who)
 				sub(/ and, /, " and ", who)
 				if (n[option] == count) who = "every verb"
-				if (n[option] == count - 5 && who !~ /install|log|explain|help|version/) who = "every verb that reads the node"
+				if (verbs[option] == node) who = "every verb that reads the node"
 				print option " For " who
 			}
 		}' "$tmp/help-table" | sort >"$tmp/help-options"
