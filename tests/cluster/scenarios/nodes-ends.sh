@@ -88,8 +88,8 @@ spec:
       resources: $rails
 END
 }
-refusing direct '' node0 '-entrypoint:1
-      args: [--require=rails=4, --, echo, the command runs]'
+refusing direct '' node0 ':1
+      command: [/usr/bin/nccl-init, --require=rails=4, --, echo, the command runs]'
 refusing conf 'nccl-init.io/inject: conf' node1 '-own:1
       args: [echo, the command runs]'
 again() { [ "$(k get pod "$1" -o "jsonpath={.status.$2[0].restartCount}")" -ge 1 ]; }

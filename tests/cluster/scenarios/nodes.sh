@@ -35,10 +35,15 @@ spec:
       terminationGracePeriodSeconds: 5
       topologySpreadConstraints:
         - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: entry}}}
+      volumes:
+        - name: podinfo
+          downwardAPI:
+            items: [{path: network-status, fieldRef: {fieldPath: "metadata.annotations['k8s.v1.cni.cncf.io/network-status']"}}]
       containers:
         - name: main
           image: nccl-init.test/trainer-entrypoint:1
           args: [sleep, "100000"]
+          volumeMounts: [{name: podinfo, mountPath: /etc/podinfo, readOnly: true}]
           resources: $rails
 END
 works "two pods run, each on a node" kubectl rollout status statefulset entry --timeout=600s
@@ -46,6 +51,8 @@ same "... on both nodes" "node0 node1" "$(kubectl get pods -l app=entry -o 'json
 settings_of variable entry-0 entry-1
 for pod in entry-0 entry-1; do
     same "$pod: the source" pcidevice "$(planned $pod .source)"
+    same "$pod: Multus' annotation names the same" "$(planned $pod '[.claims[] | select(.source == "pcidevice").hca] | join(" ")')" \
+        "$(planned $pod '[.claims[] | select(.source == "network-status").hca] | join(" ")')"
     same "$pod: the limit of locked memory is the runtime's" "$(inside $pod sh -c 'ulimit -l')" \
         "$(inside $pod sed -n 's/^Max locked memory *\([0-9]*\).*/\1/p' /proc/1/limits | awk '{ print $1 / 1024 }')"
 done
