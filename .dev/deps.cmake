@@ -1,4 +1,4 @@
-# ni::jansson, ni::libcap, ni::verbs, ni::cmocka, and NI_<LIBRARY>_VERSION for `nccl-init --version`.
+# ni::jansson, ni::libcap, ni::libmd, ni::verbs, ni::cmocka, and NI_<LIBRARY>_VERSION for `nccl-init --version`.
 # NI_DEPS_DIR is set by a musl toolchain file: then they are the archives that .dev/deps built.
 # Without it they are the distribution's shared libraries.
 
@@ -15,6 +15,7 @@ if(NI_DEPS_DIR)
     set(lib ${NI_DEPS_DIR}/lib)
     ni_import(jansson ${lib}/libjansson.a)
     ni_import(libcap ${lib}/libcap.a)
+    ni_import(libmd ${lib}/libmd.a)
     ni_import(cmocka ${lib}/libcmocka.a)
     # Where glibc does not say so, its header takes x86-64 alone for a 64-bit machine.
     target_compile_definitions(ni::cmocka INTERFACE __WORDSIZE=64)
@@ -36,14 +37,17 @@ else()
     find_package(PkgConfig REQUIRED)
     pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
     pkg_check_modules(LIBCAP REQUIRED IMPORTED_TARGET libcap)
+    pkg_check_modules(LIBMD REQUIRED IMPORTED_TARGET libmd)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
     pkg_check_modules(VERBS REQUIRED IMPORTED_TARGET libibverbs)
     pkg_check_modules(LIBNL libnl-3.0)
     add_library(ni::jansson ALIAS PkgConfig::JANSSON)
     add_library(ni::libcap ALIAS PkgConfig::LIBCAP)
+    add_library(ni::libmd ALIAS PkgConfig::LIBMD)
     add_library(ni::cmocka ALIAS PkgConfig::CMOCKA)
     add_library(ni::verbs ALIAS PkgConfig::VERBS)
     set(NI_LIBCAP_VERSION ${LIBCAP_VERSION})
+    set(NI_LIBMD_VERSION ${LIBMD_VERSION})
     set(NI_JANSSON_VERSION ${JANSSON_VERSION})
     set(NI_LIBNL_VERSION ${LIBNL_VERSION})
     # libibverbs numbers itself 1.<abi>.<rdma-core version>

@@ -1,19 +1,21 @@
-# usage: LC_ALL=C awk -v out=FILE.c -f pages.awk docs/findings.md
-# Makes the pages of `nccl-init explain` from docs/findings.md: a C file with one entry for each heading "## `id`". A
-# line of a text is a paragraph, an item of a list, which begins with "- ", or a line of code, which begins with a blank.
+# usage: LC_ALL=C awk -v out=FILE.c -f pages.awk docs/reference/findings.md
+# Makes the pages of `nccl-init explain` from docs/reference/findings.md: a C file with one entry for each heading
+# "## `id`". A line of a text is a paragraph, an item of a list, which begins with "- ", or a line of code, which begins
+# with a blank.
 #
 # The texts are packed by byte pair encoding, to less than 60 % of their length: a byte that no text has, from 128 on or a
 # control character, stands for two bytes. The pair that occurs most often within the words gets the next one, until there
 # is none left.
 # SPDX-License-Identifier: Apache-2.0
 function put(line) {
-    # [iommu.md](iommu.md#x) is docs/iommu.md
+    # [iommu.md](iommu.md#x) is docs/guides/iommu.md
     while (match(line, /\[[^]]*\]\([^)]*\)/)) {
         link = substr(line, RSTART, RLENGTH)
         sub(/^.*\(/, "", link)
         sub(/\)$/, "", link)
         sub(/#.*/, "", link)
-        line = substr(line, 1, RSTART - 1) "docs/" link substr(line, RSTART + RLENGTH)
+        if (!sub(/^\.\.\//, "docs/", link)) link = "docs/reference/" link
+        line = substr(line, 1, RSTART - 1) link substr(line, RSTART + RLENGTH)
     }
     add_words(line)
     add_word("\n")
@@ -108,7 +110,7 @@ n_pages == 0 || /^Severity: / { next }
 END {
     end_block()
     first[n_pages + 1] = n_text + 1
-    print "/* Made from docs/findings.md by .dev/pages.awk. */" >out
+    print "/* Made from docs/reference/findings.md by .dev/pages.awk. */" >out
     print "#include \"doctor/explain.h\"\n" >out
     print "const unsigned char ni_page_pairs[NI_PAGE_CODES][2] = {" >out
     for (i = 1; i <= n_codes; i++) {

@@ -33,21 +33,21 @@ static const struct ni_verb verbs[] = {
      "  nccl-init -- torchrun train.py\n"
      "  # start it only with four rails and GPUDirect RDMA\n"
      "  nccl-init --require=rails=4,gdr -- torchrun train.py\n",
-     "plan, doctor, selftest, preflight; docs/usage.md"},
+     "plan, doctor, selftest, preflight; docs/reference/usage.md", "Start a job"},
     {"env", NI_VERB_ENV, ni_cmd_env, 0, NULL,
      "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read.",
      "  # write the settings for a shell, and read them\n"
      "  nccl-init env -o /run/nccl/env.sh && . /run/nccl/env.sh\n"
      "  # write them for fileKeyRef of Kubernetes\n"
      "  nccl-init env --format=k8s -o /run/nccl/env\n",
-     "run, plan; docs/usage.md"},
+     "run, plan; docs/reference/usage.md", NULL},
     {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,
      "Shows each device found, whether it is chosen, each setting, and why.",
      "  # what would be set in this pod, and why\n"
      "  nccl-init plan\n"
-     "  # the same of a recorded node\n"
+     "  # the same for a recorded node\n"
      "  nccl-init plan --root=node.tree\n",
-     "topo, doctor, explain; docs/rules.md"},
+     "topo, doctor, explain; docs/reference/rules.md", "Look at this pod and node"},
     {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor, NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF,
      NULL,
      "Checks what no variable can fix: devices, links, IOMMU, limits, drivers, PID 1. Exit status "
@@ -56,14 +56,14 @@ static const struct ni_verb verbs[] = {
      "  nccl-init doctor\n"
      "  # also move data through each port\n"
      "  nccl-init doctor --probe\n",
-     "explain, selftest, plan; docs/findings.md"},
+     "explain, selftest, plan; docs/reference/findings.md", NULL},
     {"topo", NI_VERB_TOPO, ni_cmd_topo, NI_GATHER_ALL, NULL,
      "Shows how far each GPU is from each HCA, as `nvidia-smi topo -m` does.",
      "  # which HCA is near which GPU\n"
      "  nccl-init topo\n"
      "  # a picture\n"
      "  nccl-init topo --svg=topo.svg\n",
-     "plan, doctor; docs/gpudirect.md"},
+     "plan, doctor; docs/guides/gpudirect.md", NULL},
     {"selftest", NI_VERB_SELFTEST, ni_cmd_selftest, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
      "Tests each port against itself as the job will use it: registers memory, connects two queue "
      "pairs over the port's own GID, writes, reads back, compares. Exit status 1 if a port fails.",
@@ -71,60 +71,63 @@ static const struct ni_verb verbs[] = {
      "  nccl-init selftest\n"
      "  # with as much memory as the job registers\n"
      "  nccl-init selftest --size=1G\n",
-     "doctor, preflight; docs/selftest.md"},
+     "doctor, preflight; docs/reference/selftest.md", "Test RDMA"},
     {"preflight", NI_VERB_PREFLIGHT, ni_cmd_preflight, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
-     "Meets the other pods of the job, compares what each was given, and tries each rail between "
-     "them. Run it in all pods. Exit status 1 if the verdict is bad.",
-     "  # in all pods of a job, where the launcher's variables say who takes part\n"
+     "Run it in all pods of a job: it compares what each pod was given, and tests "
+     "each rail between the pods. Exit status 1 if the verdict is bad.",
+     "  # where the launcher's variables say which pods take part\n"
      "  nccl-init preflight\n"
-     "  # where no variable says so\n"
+     "  # where they do not\n"
      "  nccl-init preflight --peers=trainer-0.job --rank=$RANK --ranks=8\n",
-     "selftest, log; docs/preflight.md"},
+     "selftest, log; docs/reference/preflight.md", NULL},
     {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,
      NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,
-     "Records what was read, so that `plan --root=FILE.tree` shows elsewhere what it shows here.",
+     "Records this node and pod in a file. `plan --root=FILE.tree` shows the same on "
+     "any machine.",
      "  # record this node without secrets\n"
      "  nccl-init snapshot --mask -o node.tree\n"
      "  # look at it elsewhere\n"
      "  nccl-init plan --root=node.tree\n",
-     "plan, doctor; docs/tree.md"},
+     "plan, doctor; docs/reference/tree.md", "Look at it elsewhere, or later"},
     {"log", NI_VERB_LOG, ni_cmd_log, 0, "[FILE...]",
-     "Shows what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
-     "status 1 if there is an error, or RDMA was meant and sockets were used.",
+     "Reads the log of a job with NCCL_DEBUG=INFO, and shows what NCCL did and what "
+     "went wrong. Exit status 1 if there is an error, or if RDMA was meant and "
+     "sockets were used.",
      "  # what NCCL did, by rank\n"
      "  nccl-init log job.log\n"
      "  # fail unless GPUDirect RDMA was used between nodes\n"
      "  kubectl logs trainer-0 | nccl-init log --expect=gdr\n",
-     "explain, doctor; docs/troubleshooting.md"},
+     "explain, doctor; docs/guides/troubleshooting.md", NULL},
     {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
-     "Copies this program into a directory, such as a volume that an init container shares; as "
-     "FILE if one is there, or with --file. An existing file is replaced as a whole.",
+     "Copies this program into a directory, such as a volume that containers share; "
+     "to FILE if one is there, or with --file. An existing file is replaced as a "
+     "whole.",
      "  # into the volume that is mounted at /shared\n"
      "  nccl-init install /shared\n"
      "  # as a file of another name\n"
      "  nccl-init install --file /shared/start\n",
-     "run; docs/usage.md"},
+     "run; docs/reference/usage.md", "Other verbs"},
     {"explain", NI_VERB_EXPLAIN, ni_cmd_explain, 0, "[ID...]",
-     "Shows what a finding means, how the fault looks without this program, and who can fix it, by "
-     "the finding's id. Without an id it lists all.",
+     "Shows what the finding with this id means, how the fault looks without this "
+     "program, and who can fix it. Without an id it lists all findings.",
      "  # what a finding of doctor means\n"
      "  nccl-init explain iommu.translated\n"
      "  # all ids\n"
      "  nccl-init explain\n",
-     "doctor, log; docs/findings.md"},
+     "doctor, log; docs/reference/findings.md", NULL},
     {"help", NI_VERB_HELP, ni_cmd_help, 0, "[VERB]", "Lists the verbs, or the options of one.",
      "  # the options of plan\n"
      "  nccl-init help plan\n"
      "  # all verbs\n"
      "  nccl-init help\n",
-     "version; nccl-init(8)"},
+     "version; nccl-init(8)", NULL},
     {"version", NI_VERB_VERSION, ni_cmd_version, 0, NULL,
      "Shows the version, and those of the libraries linked in.",
      "  # this version\n"
      "  nccl-init version\n"
      "  # the same\n"
      "  nccl-init -V\n",
-     "help; CHANGELOG.md"},
+     "help; CHANGELOG.md", NULL},
 };
 /* The table of options, in the order of the help. */
 static const struct ni_option_rows *const options[] = {

@@ -11,7 +11,7 @@
 /* One environment string has at most 128 KiB (MAX_ARG_STRLEN), about 580 devices of _INFO. */
 enum { NI_MAX_ALLOCATION = 640 };
 
-/* The sources of the pod's devices, in order of trust (docs/rules.md, "Which devices are the
+/* The sources of the pod's devices, in order of trust (docs/reference/rules.md, "Which devices are the
    pod's"): name, word in JSON, words for people. */
 #define NI_SOURCES(X)                                                             \
     X(NONE, "none", "this pod was given no HCA")                                  \
@@ -20,7 +20,7 @@ enum { NI_MAX_ALLOCATION = 640 };
     X(SRIOVNET, "sriovnet", "HCAs given by SRIOVNETWORK_* (SR-IOV DRA driver)")   \
     X(DRA, "dra", "HCAs given by DRA device metadata")                            \
     X(NETSTATUS, "network-status", "HCAs given by network-status (Multus)")       \
-    X(UVERBS, "uverbs", "HCAs whose /dev/infiniband/uverbsN opens")               \
+    X(UVERBS, "uverbs", "HCAs whose device node (uverbsN) opens")                 \
     X(NETDEV, "netdev", "HCAs with an interface in this network namespace")       \
     X(HOST, "host", "all HCAs of the host (host network)")
 

@@ -19,7 +19,7 @@ struct ni_env {
 
 /* The names of a launcher's variables: the number of this process among the processes of the node,
    and the number of these. */
-struct ni_local {
+struct ni_launcher {
     const char *rank, *size;
 };
 
@@ -30,8 +30,8 @@ bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_
 /* The variable of each process of a Slurm step, a batch script's too. */
 extern const char ni_slurm_rank[];
 /* Finds the variables of the launcher that started this process; NULL: no known launcher did. */
-const struct ni_local *ni_local_of(const struct ni_env *env);
-/* Returns true if ni_local_of reads a variable of that name. */
-bool ni_is_local(struct ni_span name);
+const struct ni_launcher *ni_find_launcher(const struct ni_env *env);
+/* Returns true if ni_find_launcher reads a variable of that name. */
+bool ni_is_launcher_variable(struct ni_span name);
 
 #endif

@@ -113,10 +113,11 @@ bool ni_has_dmabuf(const struct ni_inventory *inv);
 const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
                                const char *name, const char **ret_file);
 
-/* Returns the entry of that name; NULL. overrides: among the files that win over the environment,
-   else among the others. */
-const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name,
-                                         bool overrides);
+/* Finds the first entry of that name in the files that the environment wins over (nccl.conf); NULL. */
+const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name);
+/* Finds it in the files that win over the environment (nvshmem.conf); NULL. */
+const struct ni_conf_entry *ni_find_overriding_conf(const struct ni_inventory *inv,
+                                                    const char *name);
 
 struct ni_port_name ni_port_name(const struct ni_inventory *inv, int port);
 /* Returns true if the port is known to be ACTIVE. */

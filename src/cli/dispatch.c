@@ -55,7 +55,8 @@ static int refuse_operand(struct ni_context *ctx, const struct ni_verb *verb, co
     else if ((verb->bit & LOOKS) != 0 && may_be_root(word))
         ni_putf(&hint, "to look at a recorded node: nccl-init %s --root=%.512s", verb->name, word);
     else
-        ni_putf(&hint, "to run a program of that name: nccl-init -- %s", verb->name);
+        ni_putf(&hint, "to run a program `%s`: nccl-init -- %s %.512s", verb->name, verb->name,
+                word);
     return ni_usage(ctx, "`%s` takes no operands; %s", verb->name, hint.buf);
 }
 

@@ -101,7 +101,7 @@ static int take_recorded_root(struct ni_context *ctx)
 
     top.unrecorded = true;
     if (!may_have(&top, "proc") && !may_have(&top, "sys"))
-        return ni_usage(ctx, "--root: %.512s: it has neither proc nor sys, so it is not a node's",
+        return ni_usage(ctx, "--root: %.512s: not a recorded node: it has neither proc nor sys",
                         ctx->options.root);
     return take_recorded_environ(ctx);
 }
@@ -166,8 +166,8 @@ int ni_flow(struct ni_context *ctx)
 
     if (acts && strcmp(ctx->options.root, "/") != 0)
         return ni_usage(ctx,
-                        "`%s%s` uses this machine, not --root (NCCLINIT_ROOT); of a recorded node: "
-                        "nccl-init %s --root=PATH",
+                        "`%s%s` needs the devices of this machine, so it takes no --root "
+                        "(NCCLINIT_ROOT); for a recorded node: nccl-init %s --root=PATH",
                         ni_verb_of(ctx->program, ctx->verb)->name,
                         ctx->verb == NI_VERB_DOCTOR ? " --probe" : "",
                         ctx->verb == NI_VERB_RUN ? "plan" : "doctor");

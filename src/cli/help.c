@@ -72,8 +72,11 @@ static void put_verb(struct ni_text *t, const struct ni_program *program,
             verb->operands ? verb->operands : "");
     put_below(t, verb->help);
     ni_putf(t, "\nExamples:\n%s", verb->examples);
-    ni_put(t, "\nEach option has a variable, in parentheses. Unless the text says otherwise,\n"
-              "the first value is the default.\n");
+    ni_put(t, "\n");
+    ni_put_paragraph(
+        t, 0,
+        "An option can also be set by the environment variable in parentheses. Unless the "
+        "text says otherwise, the first value is the default.");
     for (int group = NI_GROUP_OWN; group <= NI_GROUP_OUTPUT; group++)
         put_option_group(t, program, verb, (enum ni_group)group);
     ni_put(t, "  -h, --help\n      this text\n");
@@ -83,28 +86,38 @@ static void put_verb(struct ni_text *t, const struct ni_program *program,
 
 static void put_program(struct ni_text *t, const struct ni_program *program)
 {
-    ni_put(t, "nccl-init finds the RDMA devices that a pod was given, sets the NCCL variables that "
-              "fit\nthem, raises the locked-memory limit, and becomes the command.\n\n"
-              "Usage: nccl-init [OPTION...] -- COMMAND [ARG...]\n"
+    ni_put_paragraph(
+        t, 0,
+        "nccl-init finds the RDMA devices that a pod was given, sets the NCCL variables "
+        "that fit them, raises the locked-memory limit, and becomes the command.");
+    ni_put(t, "\nUsage: nccl-init [OPTION...] -- COMMAND [ARG...]\n"
               "       nccl-init VERB [OPTION...] [OPERAND...]\n"
               "       nccl-init --help | --version | -V\n\n"
               "Examples:\n"
               "  # start a job with the settings that fit this pod\n"
               "  nccl-init -- torchrun train.py\n"
               "  # what would be set, and why\n"
-              "  nccl-init plan\n\n"
-              "Verbs:\n");
+              "  nccl-init plan\n");
     for (unsigned i = 0; i < program->n_verb; i++) {
+        if (program->verb[i].group)
+            ni_putf(t, "\n%s:\n", program->verb[i].group);
         ni_putf(t, "  %s\n", program->verb[i].name);
         put_below(t, program->verb[i].help);
     }
-    ni_put(t, "\n`nccl-init help VERB` lists the options of a verb. `nccl-init --` is short for "
-              "`nccl-init run --`.\n"
-              "A variable that is already set, or set in an nccl.conf, is never changed.\n\n"
-              "Exit status of run: that of the command; 125 refused or wrong usage, 126 the "
-              "command cannot\nbe executed, 127 it was not found. Other verbs: 0 done, 1 failed, "
-              "125 wrong usage.\n\n"
-              "See also: nccl-init(8), docs/usage.md, docs/troubleshooting.md\n");
+    ni_put(t, "\n");
+    ni_put_paragraph(
+        t, 0,
+        "`nccl-init help VERB` lists the options of a verb. `nccl-init --` is short for "
+        "`nccl-init run --`. A variable that is already set, or set in an nccl.conf, is "
+        "never changed.");
+    ni_put(t, "\n");
+    ni_put_paragraph(
+        t, 0,
+        "Exit status of run: that of the command; 125 refused or wrong usage, 126 the "
+        "command cannot be executed, 127 it was not found. Other verbs: 0 done, 1 failed, "
+        "125 wrong usage.");
+    ni_put(t,
+           "\nSee also: nccl-init(8), docs/reference/usage.md, docs/guides/troubleshooting.md\n");
 }
 
 int ni_print_help(struct ni_context *ctx, const struct ni_verb *verb)
@@ -154,6 +167,7 @@ int ni_cmd_version(struct ni_context *ctx)
 #endif
     ni_put(&t, "\nlibnl " NI_LIBNL_VERSION "\n");
     ni_put(&t, "libcap " NI_LIBCAP_VERSION "\n");
+    ni_put(&t, "libmd " NI_LIBMD_VERSION "\n");
     ni_putf(&t, "jansson %s\n", jansson_version_str());
     return ni_print(ctx, &t);
 }

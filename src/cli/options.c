@@ -31,8 +31,8 @@ static const struct ni_option policy_options[] = {
         .initial = "auto",
         .take = ni_take_word,
         .at = offsetof(struct ni_options, policy.mode),
-        .help =
-            "rdma: short for --require=rdma; tcp: sockets, no RDMA; off: only start the command",
+        .help = "auto: RDMA if the pod has it; rdma: short for --require=rdma; tcp: no RDMA; "
+                "off: set and raise nothing",
     },
     {
         .name = "for",
@@ -42,8 +42,8 @@ static const struct ni_option policy_options[] = {
         .initial = "nccl",
         .take = ni_take_targets,
         .at = offsetof(struct ni_options, policy.targets),
-        .help =
-            "whose variables to write: any of them, separated by commas (see docs/libraries.md)",
+        .help = "the libraries whose variables to set, separated by commas "
+                "(docs/reference/libraries.md)",
     },
     {
         .name = "hcas",
@@ -67,9 +67,8 @@ static const struct ni_option policy_options[] = {
         .at = offsetof(struct ni_options, policy.sockets),
         .least = 0,
         .most = NI_IF_NAME,
-        .help = "interfaces for NCCL's sockets; pod: the interface of the default route; rails: "
-                "those for "
-                "data",
+        .help = "interfaces for NCCL's sockets; pod: that of the default route; rails: those "
+                "that carry data",
     },
     {
         .name = "gdr",
@@ -112,7 +111,7 @@ static const struct ni_option policy_options[] = {
         .initial = "none",
         .take = ni_take_keep_caps,
         .at = offsetof(struct ni_options, policy),
-        .help = "capabilities, such as ipc_lock, that the command gets as ambient ones",
+        .help = "capabilities, such as ipc_lock, to give to the command (as ambient ones)",
     },
     {
         .name = "drop-caps",
@@ -122,7 +121,8 @@ static const struct ni_option policy_options[] = {
         .initial = "none",
         .take = ni_take_drop_caps,
         .at = offsetof(struct ni_options, policy),
-        .help = "capabilities to drop; unneeded: those that only raising the limit needs",
+        .help = "capabilities to take from the command; unneeded: those needed only to raise the "
+                "limit",
     },
     {
         .name = "network-status",
@@ -131,8 +131,8 @@ static const struct ni_option policy_options[] = {
         .arg = "VARIABLE|/FILE",
         .take = ni_take_variable_or_path,
         .at = offsetof(struct ni_options, network_status),
-        .help =
-            "the pod's network-status; by default NETWORK_STATUS, then /etc/podinfo/network-status",
+        .help = "where the pod's network-status is; by default in NETWORK_STATUS, then in "
+                "/etc/podinfo/network-status",
     },
     {
         .name = "wait",
@@ -170,7 +170,8 @@ static const struct ni_option common_options[] = {
         .initial = "/",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, root),
-        .help = "read another node, a directory or a snapshot; not with verbs that use devices",
+        .help = "read a directory or a snapshot instead of this node; not with verbs that use "
+                "devices",
     },
     {
         .name = "output",
@@ -216,8 +217,8 @@ static const struct ni_option common_options[] = {
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, svg),
-        .help = "also write a picture to FILE: the PCI tree (topo), or pods by rails (pod 0 of a "
-                "preflight)",
+        .help = "also draw a picture in FILE: the PCI tree (topo), or all pods and rails "
+                "(preflight, in pod 0)",
     },
     {
         .name = "log-level",
@@ -248,7 +249,8 @@ static const struct ni_option common_options[] = {
         .initial = "/dev/termination-log",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, termination_log),
-        .help = "if this file exists, the reason of a refusal or of a bad verdict is written to it",
+        .help = "if this file exists, write to it why the command was not started, or the "
+                "verdict is bad",
     },
 };
 

@@ -28,6 +28,7 @@ struct ni_verb {
     const char *help;
     const char *examples; /* two lines, each after a line of comment */
     const char *see_also; /* other verbs, and documents */
+    const char *group;    /* title of the verbs from here on; NULL: as above */
 };
 
 /* The first verb is the default. There are at most 64 options, because a set of them is a uint64_t.

@@ -33,7 +33,7 @@ const char *ni_env_get(const struct ni_env *env, const char *name)
 
 const char ni_slurm_rank[] = "SLURM_LOCALID";
 
-static const struct ni_local launchers[] = {
+static const struct ni_launcher launchers[] = {
     {"LOCAL_RANK", "LOCAL_WORLD_SIZE"},                           /* torchrun */
     {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"}, /* Open MPI */
     {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},                       /* MPICH, Intel MPI */
@@ -42,7 +42,7 @@ static const struct ni_local launchers[] = {
     {ni_slurm_rank, "SLURM_STEP_TASKS_PER_NODE"}, /* srun: "8", "8(x2)", "8(x2),4" */
 };
 
-const struct ni_local *ni_local_of(const struct ni_env *env)
+const struct ni_launcher *ni_find_launcher(const struct ni_env *env)
 {
     for (size_t i = 0; i < NI_COUNT(launchers); i++) {
         const char *v = ni_env_get(env, launchers[i].rank);
@@ -53,7 +53,7 @@ const struct ni_local *ni_local_of(const struct ni_env *env)
     return NULL;
 }
 
-bool ni_is_local(struct ni_span name)
+bool ni_is_launcher_variable(struct ni_span name)
 {
     for (size_t i = 0; i < NI_COUNT(launchers); i++) {
         if (ni_span_is(name, launchers[i].rank) || ni_span_is(name, launchers[i].size))

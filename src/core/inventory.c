@@ -57,8 +57,8 @@ bool ni_has_dmabuf(const struct ni_inventory *inv)
            (self->kernel_major > 5 || (self->kernel_major == 5 && self->kernel_minor >= 12));
 }
 
-const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name,
-                                         bool overrides)
+static const struct ni_conf_entry *find_conf(const struct ni_inventory *inv, const char *name,
+                                             bool overrides)
 {
     for (unsigned i = 0; i < inv->n_conf; i++) {
         if (inv->conf[i].overrides == overrides && strcmp(inv->conf[i].name, name) == 0)
@@ -67,11 +67,22 @@ const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const c
     return NULL;
 }
 
+const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name)
+{
+    return find_conf(inv, name, false);
+}
+
+const struct ni_conf_entry *ni_find_overriding_conf(const struct ni_inventory *inv,
+                                                    const char *name)
+{
+    return find_conf(inv, name, true);
+}
+
 const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
                                const char *name, const char **ret_file)
 {
     const char *value = ni_env_get(env, name);
-    const struct ni_conf_entry *entry = value ? NULL : ni_find_conf(inv, name, false);
+    const struct ni_conf_entry *entry = value ? NULL : ni_find_conf(inv, name);
 
     if (ret_file)
         *ret_file = entry ? entry->file : NULL;

@@ -181,11 +181,10 @@ static void check_mtu(struct check *c)
         large = !large || d->mtu.v > large->mtu.v ? d : large;
     }
     if (small && small->mtu.v != large->mtu.v)
-        ni_report(
-            c->f, NI_F_RAIL_MTU_DIFFERS, small->name,
-            "MTU %lld, but %lld on %s: the rails use packets of different sizes, and retry if "
-            "a switch drops those that are too large",
-            (long long)small->mtu.v, (long long)large->mtu.v, large->name);
+        ni_report(c->f, NI_F_RAIL_MTU_DIFFERS, small->name,
+                  "MTU %lld, but %lld on %s: the rails use packets of different sizes; a switch "
+                  "may drop the larger ones, and each loss costs a retry",
+                  (long long)small->mtu.v, (long long)large->mtu.v, large->name);
 }
 
 /* ---- the way between the devices: PCIe links, IOMMU, ACS ---- */
@@ -250,7 +249,7 @@ static void check_iommu(struct check *c, const struct ni_hca *h)
                   cmdline,
                   fails ? "GPUDirect RDMA fails with IBV_WC_LOC_PROT_ERR (vendor_err 81), or is "
                           "very slow"
-                        : "each transfer costs time");
+                        : "every transfer is slower");
 }
 
 /* ---- the GPUs: device nodes, their place beside the HCAs, drivers for GPUDirect RDMA ---- */
@@ -347,7 +346,7 @@ static void check_gdr_drivers(struct check *c)
     if (loaded && d->peer_api == NI_KNOWN && d->peer_client == NI_ABSENT)
         ni_report(c->f, NI_F_GDR_DRIVER_ORDER, peermem,
                   "the module is loaded, but the RDMA drivers do not know it "
-                  "(/sys/kernel/mm/memory_peers has no nv_mem): it was built against others; %s",
+                  "(/sys/kernel/mm/memory_peers has no nv_mem): it was built for other drivers; %s",
                   ni_has_dmabuf(inv) ? "NCCL uses DMA-BUF instead"
                                      : "ibv_reg_mr of GPU memory fails");
     else if (!loaded && open == NI_ABSENT && d->ofed == NI_KNOWN)
@@ -390,7 +389,7 @@ static void check_ibgda(struct check *c)
         d->peer_mapping == NI_ABSENT)
         ni_report(c->f, NI_F_NVSHMEM_IBGDA, "/dev/gdrdrv",
                   "%s, and the NVIDIA driver runs without PeerMappingOverride=1: NVSHMEM's IBGDA "
-                  "fails before 3.4.5 and is slow since",
+                  "fails before 3.4.5, and later is slow",
                   d->gdrdrv == NI_ABSENT ? "not in the container" : "cannot be opened");
 }
 
@@ -435,7 +434,7 @@ static void check_host_name(struct check *c)
         (strcmp(s->host_ip, "::1") == 0 ||
          (ni_parse_ipv4(ni_span_of(s->host_ip), ip) == 0 && ni_ip_is_loopback(ip))))
         ni_report(c->f, NI_F_HOST_NAME_LOOPBACK, "/etc/hosts",
-                  "the host's own name is %s there: Gloo (PyTorch) listens on that address, and "
+                  "the host's own name resolves to %s: Gloo (PyTorch) listens on that address, and "
                   "other pods cannot reach it",
                   s->host_ip);
 }

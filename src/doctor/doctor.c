@@ -74,7 +74,7 @@ static const struct ni_option doctor_options[] = {
         .verbs = NI_VERB_DOCTOR,
         .take = ni_take_switch,
         .at = offsetof(struct ni_doctor_options, brief),
-        .help = "print the verdict and one line a finding, for monitors and grep",
+        .help = "print the verdict and one line for each finding, for monitors and grep",
     },
 };
 const struct ni_option_rows ni_doctor_rows = {

@@ -123,11 +123,10 @@ static bool put_rule_page(struct ni_text *out, struct ni_span id)
         return false;
     ni_put(out, "rule ");
     ni_put_rule(out, at);
-    ni_putf(
-        out,
-        "\n`nccl-init plan` shows what it decided here. What it decides, and why: docs/rules.md, "
-        "`%s`.\n",
-        ni_rule_id(at));
+    ni_putf(out,
+            "\n`nccl-init plan` shows what it decided here. What it decides, and why: "
+            "docs/reference/rules.md, `%s`.\n",
+            ni_rule_id(at));
     return true;
 }
 

@@ -7,7 +7,7 @@
 
 ni_verb_fn ni_cmd_explain;
 
-/* A page of docs/findings.md, from which the build makes the table (.dev/pages.awk). A line of the
+/* A page of docs/reference/findings.md, from which the build makes the table (.dev/pages.awk). A line of the
    text is a paragraph, an item of a list, which begins with "- ", or a line of code, which begins
    with a blank. */
 struct ni_page {

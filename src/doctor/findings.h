@@ -13,8 +13,8 @@
     X(HCA_TRAFFIC_CLASS, "hca.traffic-class", NI_INFO,                                            \
       "Nothing to do if the fabric expects this class; NCCL_IB_TC has no effect.")                \
     X(HOST_NAME_LOOPBACK, "host.name.loopback", NI_WARNING,                                       \
-      "User: add --for=nccl,gloo, which sets GLOO_SOCKET_IFNAME, or fix /etc/hosts "              \
-      "(hostAliases).")                                                                           \
+      "User: start the job with --for=nccl,gloo, which sets GLOO_SOCKET_IFNAME, or "              \
+      "correct /etc/hosts (hostAliases).")                                                        \
     X(NVSHMEM_IBGDA, "nvshmem.ibgda", NI_WARNING,                                                 \
       "Cluster admin: load the GPU driver with NVreg_RegistryDwords=\"PeerMappingOverride=1;\", " \
       "or install GDRCopy (gdrdrv).")                                                             \

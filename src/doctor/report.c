@@ -26,10 +26,11 @@
 
 /* ---- the node ---- */
 
-/* Adds an item of two words to a list. */
-static void add_item(struct ni_text *t, const char *name, const char *word)
+/* Adds an item to a list with commas: a label and a value. The label ends with the space between
+   them; an item of one part has an empty value. */
+static void add_item(struct ni_text *t, const char *label, const char *value)
 {
-    ni_putf(t, "%s%s%s", t->len > 0 ? ", " : "", name, word);
+    ni_putf(t, "%s%s%s", t->len > 0 ? ", " : "", label, value);
 }
 
 /* Puts the node in one line, without the facts that are not known. */
@@ -203,7 +204,8 @@ static void put_good(struct ni_text *out, const struct ni_view *view, const stru
 /* Puts what could not be seen, and what was ignored. */
 static void put_rest(struct ni_text *out, const struct ni_view *view, const struct ni_diagnosis *d)
 {
-    static const char unseen[] = "not visible from inside the pod: ";
+    const char *unseen = strcmp(view->root, "/") == 0 ? "not visible from inside the pod: "
+                                                      : "not in the recording: ";
     char buf[4096];
     enum ni_finding_id sorted[NI_F_COUNT];
     struct ni_text t = ni_text_on(buf, sizeof(buf));

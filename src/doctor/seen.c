@@ -28,7 +28,7 @@ struct range {
     unsigned n;
 };
 
-static void take(struct range *range, struct ni_num num)
+static void add_to_range(struct range *range, struct ni_num num)
 {
     if (num.known != NI_KNOWN)
         return;
@@ -90,7 +90,7 @@ static void put_links(struct ni_text *t, const struct ni_view *view)
         n++;
         active += ni_is_active(port);
         if (ni_is_active(port))
-            take(&rates, port->mbps);
+            add_to_range(&rates, port->mbps);
     }
     ni_putf(t, "%u of %u ACTIVE", active, n);
     ni_put(t, rates.n > 0 ? ", " : "");
@@ -102,7 +102,7 @@ static void put_rates(struct ni_text *t, const struct ni_view *view)
     struct range rates = {.n = 0};
 
     for (unsigned i = 0; i < view->plan->n_chosen; i++)
-        take(&rates, view->inv->port[view->plan->chosen[i]].mbps);
+        add_to_range(&rates, view->inv->port[view->plan->chosen[i]].mbps);
     ni_putf(t, "%u rail%s, ", view->plan->n_chosen, ni_plural(view->plan->n_chosen));
     put_range(t, &rates, 1000, "G");
 }
@@ -116,17 +116,18 @@ static void put_mtu(struct ni_text *t, const struct ni_view *view)
         const int netdev = view->inv->hca[port->hca].netdev;
 
         if (netdev >= 0 && port->link == NI_LINK_ROCE)
-            take(&mtus, view->inv->netdev[netdev].mtu);
+            add_to_range(&mtus, view->inv->netdev[netdev].mtu);
     }
     put_range(t, &mtus, 1, "");
 }
 
+/* Puts how many objects the RDMA cgroup allows on an HCA, the lowest of the pod's HCAs. */
 static void put_cgroup(struct ni_text *t, const struct ni_view *view)
 {
     struct range objects = {.n = 0};
 
     for (unsigned i = 0; i < ni_allocated_hcas(view->inv); i++)
-        take(&objects, view->inv->hca[i].objects);
+        add_to_range(&objects, view->inv->hca[i].objects);
     if (objects.n > 0 && objects.least == NI_UNLIMITED)
         ni_put(t, "no limit");
     else if (objects.n > 0)
@@ -143,7 +144,7 @@ static void put_traffic_class(struct ni_text *t, const struct ni_view *view)
         if (class.v >= 0)
             ni_putf(t, "%" PRId64 " for all", class.v);
         else
-            ni_put(t, "the program's own");
+            ni_put(t, "the job's own");
         return;
     }
 }
@@ -156,9 +157,9 @@ static void put_pcie(struct ni_text *t, const struct ni_view *view)
     struct range lanes = {.n = 0};
 
     for (unsigned i = 0; i < ni_allocated_hcas(inv); i++)
-        take(&lanes, inv->hca[i].link.now[NI_PCIE_WIDTH]);
+        add_to_range(&lanes, inv->hca[i].link.now[NI_PCIE_WIDTH]);
     for (unsigned i = 0; i < inv->n_gpu; i++)
-        take(&lanes, inv->gpu[i].link.now[NI_PCIE_WIDTH]);
+        add_to_range(&lanes, inv->gpu[i].link.now[NI_PCIE_WIDTH]);
     put_range(t, &lanes, 1, lanes.most == 1 ? " lane" : " lanes");
 }
 
@@ -215,12 +216,12 @@ static void put_gdr(struct ni_text *t, const struct ni_view *view)
     ni_put(t, peermem ? "peer memory module" : "");
     ni_put(t, peermem && dmabuf ? ", " : "");
     ni_put(t, dmabuf ? "DMA-BUF" : "");
-    ni_put(t, peermem || dmabuf ? "" : "neither way found");
+    ni_put(t, peermem || dmabuf ? "" : "no way found");
 }
 
 static void put_imex(struct ni_text *t, const struct ni_view *view)
 {
-    ni_put(t, view->inv->drivers.imex == NI_KNOWN ? "there" : "missing");
+    ni_put(t, view->inv->drivers.imex == NI_KNOWN ? "present" : "missing");
 }
 
 static void put_ibgda(struct ni_text *t, const struct ni_view *view)
@@ -338,6 +339,7 @@ const char *ni_check_of_finding(enum ni_finding_id id)
         {NI_F_GDR_DRIVER_ORDER, "gdr.driver"},
         {NI_F_GDR_PEERMEM_HIDDEN, "gdr.driver"},
         {NI_F_GDR_UNAVAILABLE, "gdr.driver"},
+        {NI_F_GDR_DMABUF_OFF, "gdr.driver"},
         {NI_F_IMEX_CHANNEL_MISSING, "gpu.imex"},
         {NI_F_NVSHMEM_IBGDA, "nvshmem.ibgda"},
         {NI_F_MEMLOCK_LOW, "memlock.limit"},

@@ -60,7 +60,7 @@ enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_con
     if (!top)
         return ni_hook_say(NI_HOOK_WRONG, why, " in the state");
     if (id.len && !json_text(top, "status")[0])
-        return ni_hook_say(NI_HOOK_NO, why, "no status in the state, as of Kata Containers");
+        return ni_hook_say(NI_HOOK_NO, why, "the state has no status, as with Kata Containers");
     ret->pid = json_number(top, "pid");
     if (!ni_is_any(json_text(top, "status"), status, dry ? 3 : 2) || ret->pid <= 1)
         return ni_hook_say(NI_HOOK_WRONG, why, "the state is not of the stage createRuntime");
@@ -166,7 +166,8 @@ enum ni_hook_answer ni_hook_config(const struct ni_dir *top, const char *text, b
 
     if (!of_linux)
         return ni_hook_say(NI_HOOK_WRONG, why,
-                           config ? "config.json is of no Linux container" : " in config.json");
+                           config ? "config.json does not describe a Linux container"
+                                  : " in config.json");
     if (strcmp(json_text(json_object_get(config, "annotations"), opt_out), keep) == 0)
         return ni_hook_say(NI_HOOK_NO, why, "the annotation %s is `%s`", opt_out, keep);
     if (!privileged && is_allowed(rules, ANY, ANY))

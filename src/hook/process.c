@@ -62,7 +62,7 @@ static enum ni_hook_answer check(const struct ni_dir *top, int pid, bool dry, st
         return ni_hook_say(NI_HOOK_NO, why, "process %d is a sandbox of gVisor", pid);
     if ((!dry && !is_of_our_runtime(top, pid)) || strcmp(theirs, ours) == 0)
         return ni_hook_say(NI_HOOK_WRONG, why,
-                           "process %d is not a container's of the runtime that started this hook",
+                           "process %d is not in a container of the runtime that started this hook",
                            pid);
     return NI_HOOK_YES;
 }
@@ -87,7 +87,7 @@ enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dr
     if (!live || answer != NI_HOOK_YES)
         return answer;
     if (limit.rlim_cur >= want && limit.rlim_max >= want)
-        return ni_hook_say(NI_HOOK_NO, why, "it is as high already");
+        return ni_hook_say(NI_HOOK_NO, why, "it is already that high");
     c->before = limit.rlim_cur > INT64_MAX ? NI_UNLIMITED : (int64_t)limit.rlim_cur;
     limit.rlim_cur = limit.rlim_cur > want ? limit.rlim_cur : want;
     limit.rlim_max = limit.rlim_max > want ? limit.rlim_max : want;

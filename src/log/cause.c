@@ -60,7 +60,8 @@ static ni_log_text owner_key(struct ni_log *log, ni_log_text file, ni_log_text s
 
 enum { ANY = 0, NO_PID = -1, STREAMS = -2 };
 
-static void own(struct ni_log *log, ni_log_text key, unsigned process)
+/* Notes that the process has that key; SEVERAL if another one has it, too. */
+static void note_owner(struct ni_log *log, ni_log_text key, unsigned process)
 {
     uint16_t *owner = &log->owner_of[key];
 
@@ -68,7 +69,8 @@ static void own(struct ni_log *log, ni_log_text key, unsigned process)
         *owner = *owner == 0 ? (uint16_t)(process + 1) : SEVERAL;
 }
 
-static struct ni_log_rank *owner(struct ni_log *log, ni_log_text key)
+/* Returns the process that alone has that key; NULL: none has it, or several have. */
+static struct ni_log_rank *find_owner_by(struct ni_log *log, ni_log_text key)
 {
     const uint16_t found = log->owner_of[key];
 
@@ -92,9 +94,9 @@ static void find_owners(struct ni_log *log)
 
         if (p->process != p || p->host == 0)
             continue;
-        own(log, owner_key(log, p->file, ANY, NO_PID), i);
-        own(log, owner_key(log, p->file, p->stream, STREAMS), i);
-        own(log, owner_key(log, p->file, ANY, pid_of(log, p)), i);
+        note_owner(log, owner_key(log, p->file, ANY, NO_PID), i);
+        note_owner(log, owner_key(log, p->file, p->stream, STREAMS), i);
+        note_owner(log, owner_key(log, p->file, ANY, pid_of(log, p)), i);
     }
 }
 
@@ -123,11 +125,11 @@ static struct ni_log_rank *rank_of_note(struct ni_log *log, const struct ni_log_
     if (note->rank >= 0)
         return rank_number(log, note->rank);
     if (note->pid >= 0)
-        process = owner(log, owner_key(log, note->quote.file, ANY, note->pid));
+        process = find_owner_by(log, owner_key(log, note->quote.file, ANY, note->pid));
     if (!process && note->stream != 0)
-        process = owner(log, owner_key(log, note->quote.file, note->stream, STREAMS));
+        process = find_owner_by(log, owner_key(log, note->quote.file, note->stream, STREAMS));
     if (!process)
-        process = owner(log, owner_key(log, note->quote.file, ANY, NO_PID));
+        process = find_owner_by(log, owner_key(log, note->quote.file, ANY, NO_PID));
     /* if the process has several GPUs, no line says which one it was */
     return process && process->next && process->rank < 0 ? process->next : process;
 }
@@ -150,7 +152,7 @@ void ni_log_name_ranks(struct ni_log *log)
     find_owners(log);
     for (unsigned i = 0; i < log->n_note; i++) {
         const struct ni_log_note *note = &log->note[i];
-        struct ni_log_rank *p = owner(log, owner_key(log, note->quote.file, ANY, NO_PID));
+        struct ni_log_rank *p = find_owner_by(log, owner_key(log, note->quote.file, ANY, NO_PID));
 
         if (!p || note->rank < 0 || p->size > 0 || p->next || p->rank == NI_LOG_NO_RANK)
             continue;
@@ -439,8 +441,8 @@ static void put_ending(struct ni_text *t, int number)
     if (number < 0)
         ni_putf(t, "was ended by signal %d (%s)", -number, signal_name(-number));
     else if (number > 128 && *signal_name(number - 128) != '?')
-        ni_putf(t, "ended with exit status %d, a shell's or container's word for signal %d (%s)",
-                number, number - 128, signal_name(number - 128));
+        ni_putf(t, "ended with exit status %d, which stands for signal %d (%s)", number,
+                number - 128, signal_name(number - 128));
     else
         ni_putf(t, "ended with exit status %d", number);
 }
@@ -569,7 +571,7 @@ static void put_unseen(struct ni_text *t, const char *collective, bool all)
             unseen = "roots";
     if (strcmp(collective, "SEND") == 0 || strcmp(collective, "RECV") == 0)
         unseen = "peers";
-    ni_putf(t, ": it is the network%s or %s that differ, which no log shows",
+    ni_putf(t, ": the cause is the network%s or different %s, which no log shows",
             all ? "," : ", a missing rank,", unseen);
 }
 
@@ -839,7 +841,9 @@ static void report_aborted(struct ni_log *log, struct ni_findings *f)
               "aborted the communicator without an earlier error: the program left it");
 }
 
-static void report_left(struct ni_log *log, struct ni_findings *f)
+/* Reports processes that left the job and gave no error as their reason: their launcher was stopped,
+   they aborted the communicator, or their log just ends. */
+static void report_departures(struct ni_log *log, struct ni_findings *f)
 {
     report_terminated(log, f);
     report_aborted(log, f);
@@ -904,7 +908,7 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f)
     report_ends(log, f);
     report_collectives(log, f);
     report_begun(log, f);
-    report_left(log, f);
+    report_departures(log, f);
 }
 
 void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)

@@ -22,7 +22,7 @@
       "User: set NCCL_DEBUG=INFO and look at the rank that failed first.")                        \
     X(LOG_FILES, "log.files", NI_ERROR,                                                           \
       "Cluster admin: raise the limit of open files (LimitNOFILE of the runtime, ulimits).")      \
-    X(LOG_GDR, "log.gdr", NI_WARNING, "User: run `nccl-init doctor` in the pod; it says why.")    \
+    X(LOG_GDR, "log.gdr", NI_WARNING, "User: run `nccl-init doctor` in these pods; it says why.") \
     X(LOG_GPU_SHARED, "log.gpu.shared", NI_ERROR,                                                 \
       "User: give each process its own GPU (LOCAL_RANK), and each node its own NODE_RANK.")       \
     X(LOG_HCA_FATAL, "log.hca.fatal", NI_ERROR,                                                   \
@@ -59,14 +59,14 @@
     X(LOG_RENDEZVOUS, "log.rendezvous", NI_ERROR,                                                 \
       "User: check rank 0's log, MASTER_ADDR and MASTER_PORT.")                                   \
     X(LOG_SOCKETS, "log.sockets", NI_ERROR,                                                       \
-      "User: run `nccl-init doctor` in the pods of these ranks; it says why.")                    \
+      "User: run `nccl-init doctor` in these pods; it says why.")                                 \
     X(LOG_TIMEOUT, "log.timeout", NI_ERROR,                                                       \
-      "User: find the rank that is missing or in another collective; then test the rails.")       \
+      "User: find the rank that is missing or in another collective; then test the "              \
+      "rails (`nccl-init preflight`).")                                                           \
     X(LOG_UNFINISHED, "log.unfinished", NI_ERROR,                                                 \
       "User: look at the ranks that have no line, or whose last line is the oldest.")             \
     X(LOG_VERSION_DIFFERS, "log.version.differs", NI_ERROR,                                       \
       "User: start all ranks from the same image.")                                               \
-    X(LOG_WARN, "log.warn", NI_ERROR,                                                             \
-      "User: search for this text in NCCL's issues; nccl-init does not know it.")
+    X(LOG_WARN, "log.warn", NI_ERROR, "User: search for this text in NCCL's issues.")
 
 #endif

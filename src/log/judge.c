@@ -522,7 +522,7 @@ static void put_count(struct ni_text *t, const struct ni_log *log)
     if (log->n_rank > 0 || log->version != 0)
         ni_put(t, "no rank named");
     else
-        ni_putf(t, "no line from NCCL in %u lines", (unsigned)log->lines);
+        ni_putf(t, "none of %u lines is from NCCL", (unsigned)log->lines);
 }
 
 /* Puts NCCL's version: that of the first rank that has one, else that of the log. */

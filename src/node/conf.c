@@ -215,8 +215,9 @@ static void read_conf_in_home(struct ni_probe *p, const struct library *lib, con
         read_conf(p, lib, path, first);
 }
 
-/* Returns the first setting that only one of two files has; NULL: they have the same. */
-static const char *odd_one(const struct ni_conf_entry *e, unsigned n)
+/* e: the settings of two files, one file's after the other's. Returns the name of the first setting
+   that only one file has, or has with another value; NULL: the files say the same. */
+static const char *find_difference(const struct ni_conf_entry *e, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         unsigned alike = 0;
@@ -245,7 +246,7 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
         return;
     if (before[0])
         read_conf_in_home(p, lib, before, inv->n_conf);
-    const char *odd = odd_one(inv->conf + first, inv->n_conf - first);
+    const char *odd = find_difference(inv->conf + first, inv->n_conf - first);
     if (odd)
         ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
                   "%s 2.30.3 and later reads %s ($HOME), older versions read %s (/etc/passwd); "

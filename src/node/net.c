@@ -25,7 +25,7 @@ enum trie { NO_TRIE, MAIN, LOCAL, POLICY };
 
 struct table {
     struct ni_probe *p;
-    bool begun;          /* the heading of the table was read */
+    bool begun;          /* the heading was read, or there is none: rows follow */
     enum ni_known known; /* KNOWN, until a line does not have the kernel's form */
     bool leaf;           /* of fib_trie: `ip` is the address of the last leaf */
     enum trie trie;      /* of fib_trie: the table of the present line */
@@ -37,10 +37,15 @@ struct table {
 
 typedef void line_fn(struct table *t, const char *line);
 
-static enum ni_known read_net_table(struct ni_probe *p, bool begun, enum ni_need need,
+/* Whether lines with words come before the rows; `line_fn` sets `begun` when it has seen them. */
+enum heading { HAS_HEADING, NO_HEADING };
+
+/* Reads a table of /proc/net line by line. Returns KNOWN if the file was read, and every line has
+   the form that the kernel writes. */
+static enum ni_known read_net_table(struct ni_probe *p, enum heading heading, enum ni_need need,
                                     line_fn *take, const char *path)
 {
-    struct table t = {.p = p, .begun = begun, .known = NI_KNOWN};
+    struct table t = {.p = p, .begun = heading == NO_HEADING, .known = NI_KNOWN};
     const enum ni_known known = ni_read_text(p, need, path);
 
     for (char *rest = p->text, *line; ni_line(&rest, &line);)
@@ -155,7 +160,8 @@ static void fib_line(struct table *t, const char *line)
 
 void ni_probe_addresses(struct ni_probe *p)
 {
-    p->inv->net.v4_known = read_net_table(p, false, NI_REQUIRED, fib_line, "proc/net/fib_trie");
+    p->inv->net.v4_known =
+        read_net_table(p, HAS_HEADING, NI_REQUIRED, fib_line, "proc/net/fib_trie");
 }
 
 /* ---- IPv4 routes ---- */
@@ -182,8 +188,10 @@ static int parse_metric(struct ni_span s, uint64_t *ret)
     return s.n > 1 && s.p[0] == '-' ? 0 : ni_parse_u64(s, UINT32_MAX, ret);
 }
 
-/* Parses an address. The kernel prints the word in network order as the CPU reads it. */
-static int parse_address(struct ni_span s, uint32_t *ret)
+/* Parses an address of proc/net/route: eight hex digits. The kernel prints the four bytes, which are
+   in network order, as one number of this CPU: on x86, 10.0.103.6 is 0667000A. *ret: the address in
+   the CPU's order, 0x0A006706. */
+static int parse_route_address(struct ni_span s, uint32_t *ret)
 {
     uint64_t v;
 
@@ -208,9 +216,10 @@ static bool parse_route(const char *line, struct route_words *ret)
     if (!split_words(line, w, NI_COUNT(w)) || w[0].n >= NI_IF_NAME)
         return false;
     ret->ifname = w[0];
-    return parse_address(w[1], &ret->dest) == 0 && parse_address(w[2], &ret->gateway) == 0 &&
+    return parse_route_address(w[1], &ret->dest) == 0 &&
+           parse_route_address(w[2], &ret->gateway) == 0 &&
            ni_parse_hex(w[3], UINT32_MAX, &ret->flags) == 0 &&
-           parse_metric(w[6], &ret->metric) == 0 && parse_address(w[7], &ret->mask) == 0;
+           parse_metric(w[6], &ret->metric) == 0 && parse_route_address(w[7], &ret->mask) == 0;
 }
 
 /* Adds the route of a line of proc/net/route, and remembers the best default route. */
@@ -254,7 +263,8 @@ static void route_line(struct table *t, const char *line)
 
 void ni_probe_routes(struct ni_probe *p)
 {
-    p->inv->net.route_known = read_net_table(p, false, NI_REQUIRED, route_line, "proc/net/route");
+    p->inv->net.route_known =
+        read_net_table(p, HAS_HEADING, NI_REQUIRED, route_line, "proc/net/route");
 }
 
 /* ---- IPv6 ---- */
@@ -324,7 +334,8 @@ void ni_probe_routes6(struct ni_probe *p)
     const bool v4 = net->default_if[0];
 
     net->n_route6 = 0;
-    net->route6_known = read_net_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route");
+    net->route6_known =
+        read_net_table(p, NO_HEADING, NI_OPTIONAL, route6_line, "proc/net/ipv6_route");
     if (!v4 && net->route6_known != NI_KNOWN)
         net->default_if[0] = '\0';
 }
@@ -333,7 +344,7 @@ void ni_probe_ipv6(struct ni_probe *p)
 {
     struct ni_net *net = &p->inv->net;
 
-    net->v6_known = read_net_table(p, true, NI_OPTIONAL, address6_line, "proc/net/if_inet6");
+    net->v6_known = read_net_table(p, NO_HEADING, NI_OPTIONAL, address6_line, "proc/net/if_inet6");
     if (net->v6_known == NI_ABSENT) /* the kernel has no IPv6, so there are no addresses */
         net->v6_known = NI_KNOWN;
     if (!net->default_if[0])

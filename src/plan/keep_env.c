@@ -346,7 +346,7 @@ ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name)
 {
     if (ni_is_misspelt_nccl(name)) /* a finding reports the misspelt name */
         return keep_words;
-    if (ni_is_local(name))
+    if (ni_is_launcher_variable(name))
         return keep_words;
     if (!is_plain_name(name))
         return NULL;

@@ -12,9 +12,9 @@
 #include "print/json_read.h"
 
 /* Members that the readers of PCIDEVICE_*_INFO, network-status and DRA metadata read, by the kind
-   of their values. */
-enum member { ID, DEVICE, WORD, NUMBER, MORE, N_MEMBER };
-static const char *const members[N_MEMBER][16] = {
+   of their values. UNKNOWN_MEMBER: any other, which no reader looks at. */
+enum member { ID, DEVICE, WORD, NUMBER, MORE, UNKNOWN_MEMBER };
+static const char *const members[UNKNOWN_MEMBER][16] = {
     [ID] = {"pci-address", "resource.kubernetes.io/pciBusID", "string", "strings",
             "sriovnetwork.k8snetworkplumbingwg.io/pciAddress", "k8s.cni.cncf.io/deviceID"},
     [DEVICE] = {"rdma-device", "rdma_dev", "interface", "interfaceName"},
@@ -28,11 +28,11 @@ static enum member member_of(const char *key)
 {
     unsigned kind = 0;
 
-    for (; kind < N_MEMBER; kind++)
+    for (; kind < UNKNOWN_MEMBER; kind++)
         for (unsigned i = 0; members[kind][i]; i++)
             if (strcmp(key, members[kind][i]) == 0)
                 return (enum member)kind;
-    return N_MEMBER;
+    return UNKNOWN_MEMBER;
 }
 
 /* Returns true for the two words that readers compare: "metadata.resource.k8s.io/v1alpha1" and
@@ -74,10 +74,12 @@ static void put_masked_string(struct ni_mask *m, enum member kind, json_t *strin
     json_decref(kept);
 }
 
-/* Puts a value of that kind of member. ids: the keys of the object are ids. */
+/* Puts a value of that kind of member. ids: it is an object whose keys are ids of devices. */
 static void put_masked_json(struct ni_mask *m, enum member kind, bool ids, json_t *value,
                             struct ni_text *ret);
 
+/* Puts an object with the members that readers look at. With ids its other keys are put, too, each
+   masked as an id. */
 static void put_object(struct ni_mask *m, bool ids, json_t *object, struct ni_text *ret)
 {
     const char *key;
@@ -89,11 +91,11 @@ static void put_object(struct ni_mask *m, bool ids, json_t *object, struct ni_te
     {
         const enum member kind = member_of(key);
 
-        if (kind == N_MEMBER && !ids)
+        if (kind == UNKNOWN_MEMBER && !ids)
             continue;
         ni_put(ret, any ? "," : "");
         any = true;
-        if (kind == N_MEMBER) {
+        if (kind == UNKNOWN_MEMBER) {
             json_t *name = json_string(key);
 
             put_masked_string(m, ID, name, ret);

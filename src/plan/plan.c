@@ -26,7 +26,7 @@ static const struct ni_option plan_options[] = {
         .verbs = NI_VERB_TOPO,
         .take = ni_take_switch,
         .at = offsetof(struct ni_plan_options, dot),
-        .help = "print the PCI tree as a picture for Graphviz",
+        .help = "print the PCI tree as a graph for Graphviz",
     },
     {
         .name = "rules",
@@ -48,7 +48,7 @@ static const struct ni_option plan_options[] = {
         .verbs = NI_VERB_SNAPSHOT,
         .take = ni_take_switch,
         .at = offsetof(struct ni_plan_options, mask),
-        .help = "record only what is known to be no secret; hosts, users and ids get other names",
+        .help = "record only what is known to be no secret; replace hosts, users and ids",
     },
 };
 const struct ni_option_rows ni_plan_rows = {

@@ -152,7 +152,7 @@ void ni_put_port_table(struct ni_text *out, struct ni_text *table, const struct 
         ni_putf(out, "  The last %u %s not the pod's: not used\n", others,
                 others == 1 ? "is" : "are");
     else
-        ni_putf(out, "  %u other%s not the pod's, not used: --all shows %s\n", others,
+        ni_putf(out, "  %u other HCA%s not the pod's and not used: --all shows %s\n", others,
                 others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
 }
 

@@ -29,7 +29,7 @@ enum {
     BRIDGE_WIDE = 84,
     STEP = 18,       /* of one function on the way down */
     NARROWEST = 470, /* of the boxes */
-    LETTER = 6,      /* width, on average */
+    LETTER = 7,      /* width, on average, in a wide font */
     FARTHEST = 172,  /* a line goes to the right */
     TIES_WIDE = 230, /* lines and distances */
     MAX_ROWS = NI_MAX_GPU + NI_MAX_HCA
@@ -291,10 +291,12 @@ static int tied_to(const struct picture *p, const struct ni_view *view, unsigned
     return row_of_hca(p, view->inv->port[view->plan->chosen[k]].hca);
 }
 
-/* Returns how far to the right a line goes. */
+/* Returns how far, in pixels, the line between two rows goes to the right: the more rows lie between
+   them, the farther, so that lines lie beside each other. */
 static int reach(int from, int to)
 {
-    const int far = 27 + 9 * (from < to ? to - from : from - to);
+    const int rows = from < to ? to - from : from - to;
+    const int far = 27 + 9 * rows;
 
     return far > FARTHEST ? FARTHEST : far;
 }
@@ -371,12 +373,12 @@ static void put_where(struct ni_text *t, const struct ni_view *view)
 
 static void put_picture_legend(struct ni_text *out, bool flat)
 {
-    ni_put_svg_text(out, LEFT, 72,
-                    flat ? "The PCI tree is flattened, as in a virtual machine: distances mean "
-                           "nothing, and no lines are drawn."
-                         : "Green: GPUs. Blue: chosen HCAs. White: HCAs that are left out; dashed: "
-                           "not the pod's. Grey: PCI bridges. Lines: each GPU's ports and how far "
-                           "they are.");
+    ni_put_svg_text(
+        out, LEFT, 72,
+        flat ? "The PCI tree is flattened, as in a virtual machine: distances mean "
+               "nothing, and no lines are drawn."
+             : "Green: GPUs. Blue: chosen HCAs. White: others; dashed: not the pod's. "
+               "Grey: PCI bridges. Lines: the ports for each GPU, and how far they are.");
 }
 
 void ni_put_topo_svg(struct ni_text *out, const struct ni_view *view)

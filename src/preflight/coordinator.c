@@ -28,6 +28,7 @@
 #include "preflight/participant.h"
 #include "preflight/paths.h"
 #include "preflight/rounds.h"
+#include "preflight/secret.h"
 #include "preflight/tally.h"
 #include "preflight/wire.h"
 #include "rail/rail.h"
@@ -51,6 +52,7 @@ enum {
 struct conn {
     int fd;         /* -1: none */
     int64_t due_ms; /* when its hello, its facts, or the rest of a message must have come */
+    struct ni_auth auth;
 };
 
 /* A rail of a pod in one role, in this round. */
@@ -71,7 +73,7 @@ static struct coordinator {
     int epoll, listen;
     int64_t step_ms; /* the time for one work of all rails */
     int64_t until_ms, looked_ms, alive_ms;
-    unsigned strangers;        /* the number of hellos without the key */
+    unsigned strangers;        /* the number of hellos without the key or the secret */
     char stranger[NI_IP_TEXT]; /* where the last of them came from */
     unsigned n_conn;
     struct conn *conn; /* by rank the pods, then connections that are not welcome yet */
@@ -127,7 +129,7 @@ static void accept_all(struct coordinator *h)
                 at = k;
         if (h->conn[at].fd >= 0)
             drop(h, at);
-        h->conn[at] = (struct conn){fd, ni_now_ms() + HELLO_MS};
+        h->conn[at] = (struct conn){.fd = fd, .due_ms = ni_now_ms() + HELLO_MS};
         set_events(h, EPOLL_CTL_ADD, at);
     }
 }
@@ -137,7 +139,7 @@ static void accept_all(struct coordinator *h)
 static void send_message(struct coordinator *h, unsigned at, enum ni_message_type type)
 {
     h->out.type = type;
-    if (!ni_message_send(h->conn[at].fd, MSG_DONTWAIT, &h->out) || type == NI_MSG_NO)
+    if (!ni_message_send(h->conn[at].fd, &h->conn[at].auth, &h->out) || type == NI_MSG_NO)
         drop(h, at);
 }
 
@@ -177,13 +179,12 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
 }
 
 /* Refuses a stranger and ends the connection. Anybody who reaches the port can say hello; without
-   the key he learns nothing, and no text of his is repeated. */
-static void refuse_stranger(struct coordinator *h, unsigned at)
+   key and secret he learns nothing, and no text of his is repeated. */
+static void refuse_stranger(struct coordinator *h, unsigned at, const char *why)
 {
     h->strangers++;
     find_address(h->conn[at].fd, h->stranger);
-    (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line),
-                  "its key is not that of pod 0: another job, or attempt");
+    (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
     send_message(h, at, NI_MSG_NO);
 }
 
@@ -206,7 +207,7 @@ static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
     const unsigned rank = its->rank;
 
     if (m->protocol != NI_MEET_PROTOCOL) {
-        ni_putf(why, "its nccl-init speaks protocol %u, that of pod 0 (%s) %d", m->protocol,
+        ni_putf(why, "its nccl-init speaks protocol %u, and pod 0 (%s) speaks %d", m->protocol,
                 NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
     } else if (its->ranks != p->ranks || rank >= p->ranks || (rank == 0 && at != 0)) {
         ni_putf(why, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);
@@ -234,6 +235,27 @@ static void seat(struct coordinator *h, unsigned at, unsigned rank)
     set_events(h, EPOLL_CTL_MOD, rank);
 }
 
+/* Answers the nonce of a connection with one: from here on its messages carry codes. It has no more
+   time for that than for a hello. */
+static void take_nonce(struct coordinator *h, unsigned at, const struct ni_message *m)
+{
+    struct ni_auth auth;
+
+    if (!h->m->secret) {
+        refuse_stranger(h, at, ""); /* it reads nothing but a nonce */
+        return;
+    }
+    if (ni_auth_begin(&auth, NI_COORDINATOR) < 0) {
+        drop(h, at);
+        return;
+    }
+    memcpy(auth.nonce[NI_PARTICIPANT], m->nonce, NI_NONCE_BYTES);
+    memcpy(h->out.nonce, auth.nonce[NI_COORDINATOR], NI_NONCE_BYTES);
+    auth.secret = h->m->secret;
+    send_message(h, at, NI_MSG_NONCE);
+    h->conn[at].auth = auth;
+}
+
 static void take_hello(struct coordinator *h, unsigned at, const struct ni_message *m)
 {
     const struct ni_party *p = h->m->party, *its = &m->party;
@@ -241,8 +263,12 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
     char no[512] = "";
     struct ni_text why = ni_text_on(no, sizeof(no));
 
+    if (h->m->secret && at != 0 && !h->conn[at].auth.secret) {
+        refuse_stranger(h, at, "it has no secret (--job-secret), and pod 0 has one");
+        return;
+    }
     if (strcmp(p->key, its->key) != 0 || !p->key[0]) {
-        refuse_stranger(h, at);
+        refuse_stranger(h, at, "its key is not that of pod 0: another job, or attempt");
         return;
     }
     const enum ni_finding_id id = judge_hello(h, at, m, &why);
@@ -333,6 +359,7 @@ static void take_measured(struct ni_pair_result *to, const struct ni_pair_result
     to->slowest_ns = from->slowest_ns;
     to->write_mbps = from->write_mbps;
     to->read_mbps = from->read_mbps;
+    to->resent = from->resent;
     to->n_queue = from->n_queue;
     memcpy(to->queue, from->queue, sizeof(to->queue));
     for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
@@ -369,20 +396,25 @@ static void read_some(struct coordinator *h, unsigned at, bool ends)
     struct conn *c = &h->conn[at];
     const bool pod = at < h->job.ranks, owes = pod && h->owes[at];
     struct ni_message *m = &h->in;
-    const int r = ni_message_receive(c->fd, pod ? NI_MEET_MESSAGE : NI_MEET_HELLO, m);
+    const int r = ni_message_receive(c->fd, pod ? NI_MEET_MESSAGE : NI_MEET_HELLO, &c->auth, m);
 
     if (r == 0 && c->due_ms == INT64_MAX)
         c->due_ms = ni_now_ms() + SLOW_MS;
     if ((r == 0 && !ends) || r == -EAGAIN || r == -EINTR)
         return;
-    if (r == 1 && (!pod || at == 0) && m->type == NI_MSG_HELLO)
+    if (r == -EBADMSG && !pod)
+        refuse_stranger(h, at, ""); /* it finds that the code is wrong, too */
+    else if (r == 1 && !pod && !c->auth.secret && m->type == NI_MSG_NONCE)
+        take_nonce(h, at, m);
+    else if (r == 1 && (!pod || at == 0) && m->type == NI_MSG_HELLO)
         take_hello(h, at, m);
     else if (r == 1 && owes && h->phase == GATHERING && m->type == NI_MSG_FACTS)
         take_facts(h, at, m);
     else if (r == 1 && owes && h->phase == ROUNDS && m->type == NI_MSG_DONE)
         take_done(h, at, m);
     else if (pod && (r == 1 || r == -EPROTO))
-        refuse_pod(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host, "it does not say what is asked");
+        refuse_pod(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host,
+                   "it sent a message that is wrong at this point");
     else
         drop(h, at);
     if (r == 1 && ends && h->conn[at].fd >= 0)
@@ -650,14 +682,17 @@ static int set_up(struct coordinator *h)
 /* Reports what went wrong in the meeting itself. */
 static void report_rendezvous(struct coordinator *h)
 {
+    /* other jobs reach this pod 0, and nothing tells them apart */
+    const bool mixes = h->m->host_network && !h->m->secret;
+
     if (h->strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
-                  "%u hellos had another key than the job, or none; the last came from %s",
+                  "%u connections came without the key or secret of the job; the last one from %s",
                   h->strangers, h->stranger);
     if (h->m->party->named)
-        ni_report(h->f, h->m->host_network ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
+        ni_report(h->f, mixes ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
                   "the job has no key but the name of pod 0%s",
-                  h->m->host_network ? ", whose address all jobs of its node have" : "");
+                  mixes ? ", whose address all jobs of its node have" : "");
 }
 
 /* Leads the meeting from the first pod to the verdict. 0 or -errno. */
@@ -738,7 +773,7 @@ int ni_meet(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_fin
         _exit(ni_participate(&own, pair[0], ret) == 0 ? 0 : 1);
     }
     (void)close(pair[0]);
-    h->conn[0] = (struct conn){pair[1], ni_now_ms() + NI_RAIL_MS + HELLO_MS};
+    h->conn[0] = (struct conn){.fd = pair[1], .due_ms = ni_now_ms() + NI_RAIL_MS + HELLO_MS};
     set_events(h, EPOLL_CTL_ADD, 0); /* the participant of pod 0, which opens its rails first */
     r = run(h, ret);
     (void)close(h->listen);

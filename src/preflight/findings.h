@@ -8,7 +8,8 @@
       "Cluster admin: check the IPAM of the rail's network, and give each pod an address of its " \
       "own.")                                                                                     \
     X(JOB_KEY_HOST, "job.key.host", NI_WARNING,                                                   \
-      "User: give all pods of the job one key that no other job has: --job=KEY.")                 \
+      "User: give all pods of the job one key that no other job has: --job=KEY, or one secret: "  \
+      "--job-secret=FILE.")                                                                       \
     X(JOB_KEY_NAME, "job.key.name", NI_INFO,                                                      \
       "User: to keep pods of other attempts out, give all pods one key: --job=KEY.")              \
     X(JOB_LINK_DIFFERS, "job.link.differs", NI_ERROR,                                             \
@@ -22,19 +23,24 @@
       "Cluster admin: set one MTU on all interfaces of the rail, and at least that on the "       \
       "switch.")                                                                                  \
     X(JOB_NEIGHBOUR_WRONG, "job.neighbour.wrong", NI_ERROR,                                       \
-      "Cluster admin: find the device with that MAC address, which has the pod's address, too; "  \
-      "or remove the wrong neighbour entry (`ip neigh`).")                                        \
+      "Cluster admin: find the device with that MAC address: it uses the pod's "                  \
+      "address, too. Otherwise remove the wrong neighbour entry (`ip neigh`).")                   \
+    X(JOB_PACKETS_RESENT, "job.packets.resent", NI_WARNING,                                       \
+      "Cluster admin: check flow control (PFC, ECN) on the switches between these pods, and the " \
+      "error counters of their ports.")                                                           \
     X(JOB_PATH_BROKEN, "job.path.broken", NI_ERROR,                                               \
-      "Cluster admin: check the error counters of the uplinks of the leaf that the message "      \
-      "names, or of the leaves of both nodes; take the bad link out.")                            \
+      "Cluster admin: check the rate, lanes and error counters of the uplinks of the "            \
+      "leaf that the message names, or of the leaves of both nodes; take the bad link "           \
+      "out.")                                                                                     \
     X(JOB_PATH_FAILED, "job.path.failed", NI_ERROR,                                               \
       "Cluster admin: the ports work; check the switches, routes and filters between them.")      \
     X(JOB_PATH_SLOW, "job.path.slow", NI_ERROR,                                                   \
-      "Cluster admin: check the rate, lanes and error counters of the uplinks of the leaf that "  \
-      "the message names, or of the leaves of both nodes; repair the slow link or take it out.")  \
+      "Cluster admin: check the rate, lanes and error counters of the uplinks of the "            \
+      "leaf that the message names, or of the leaves of both nodes; take the bad link "           \
+      "out.")                                                                                     \
     X(JOB_PATH_UNSTEADY, "job.path.unsteady", NI_WARNING,                                         \
-      "Cluster admin: check the error counters of the uplinks; packets of some connections are "  \
-      "lost, as when one of several links between switches is broken.")                           \
+      "Cluster admin: check the error counters of the uplinks; one of several links "             \
+      "may lose packets.")                                                                        \
     X(JOB_PKEY_DIFFERS, "job.pkey.differs", NI_ERROR,                                             \
       "Cluster admin: make all ports of the rail full members of one partition. User: "           \
       "NCCL_IB_PKEY is an index; set it so that it leads to one P_Key in all pods.")              \
@@ -52,8 +58,8 @@
     X(JOB_RAIL_UNTRIED, "job.rail.untried", NI_WARNING,                                           \
       "User: run `nccl-init selftest` in the pod; it says more about the port.")                  \
     X(JOB_RAILS_CROSSED, "job.rails.crossed", NI_ERROR,                                           \
-      "Cluster admin: check the cables of these ports, their switch ports and the names of "      \
-      "their networks; each rail number must be one network in all pods.")                        \
+      "Cluster admin: check the cables and the networks of these ports; each rail "               \
+      "number must be one network in all pods.")                                                  \
     X(JOB_RATE_DIFFERS, "job.rate.differs", NI_WARNING,                                           \
       "Cluster admin: check the port's speed and cable; all rails become as slow as this one.")   \
     X(JOB_RATE_LOW, "job.rate.low", NI_WARNING,                                                   \
@@ -62,7 +68,8 @@
     X(JOB_RDMA_NONE, "job.rdma.none", NI_WARNING,                                                 \
       "User: request an RDMA resource in the pod spec. If TCP is meant, add --mode=tcp.")         \
     X(JOB_REFUSED, "job.refused", NI_INFO,                                                        \
-      "User: give all pods of the job one image, one --ranks and one key (--job).")               \
+      "User: give all pods of the job one image, one --ranks, one key (--job) and one secret "    \
+      "or none (--job-secret).")                                                                  \
     X(JOB_SUBNET_DIFFERS, "job.subnet.differs", NI_WARNING,                                       \
       "Cluster admin: give the rail one subnet, or routes between its subnets; check whether "    \
       "two rails are swapped.")

@@ -263,7 +263,7 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
                    struct ni_party *ret, struct ni_text *why)
 {
     const struct search s = {env, options, ret, why};
-    const struct ni_local *local = ni_local_of(env);
+    const struct ni_launcher *local = ni_find_launcher(env);
     const char *number = local ? get(&s, local->rank) : NULL;
 
     for (const struct row *row = rows; row < rows + NI_COUNT(rows); row++) {
@@ -283,8 +283,8 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
         make_key(&s, row);
         if (lacks && why->len == 0)
             ni_putf(why,
-                    "%s is set (%s), but nothing tells %s. Give what is missing of --peers=HOST "
-                    "--rank=N --ranks=N",
+                    "%s is set (%s), but it is not known %s. Give what is missing of --peers=HOST, "
+                    "--rank=N and --ranks=N",
                     row->when, row->id, lacks);
         else if (why->len == 0 && (ret->rank >= ret->ranks || ret->ranks > NI_MAX_RANKS))
             ni_putf(why,
@@ -292,8 +292,9 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
                     ret->source, ret->rank, ret->ranks, (unsigned)NI_MAX_RANKS - 1);
         return why->len == 0;
     }
-    ni_put(why, "nothing tells who takes part. Give all of --peers=HOST --rank=N --ranks=N, or "
-                "what launchers set: PET_NNODES with PET_NODE_RANK and PET_MASTER_ADDR, "
-                "LWS_LEADER_ADDRESS, MASTER_ADDR with NODE_RANK and NNODES, or a Slurm step's");
+    ni_put(why, "it is not known which pods take part. Give all of --peers=HOST, --rank=N and "
+                "--ranks=N, or set what launchers set: PET_NNODES with PET_NODE_RANK and "
+                "PET_MASTER_ADDR, LWS_LEADER_ADDRESS, MASTER_ADDR with NODE_RANK and NNODES, or "
+                "the variables of a Slurm step");
     return false;
 }

@@ -14,6 +14,7 @@
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/secret.h"
 #include "preflight/wire.h"
 #include "rail/processes.h"
 #include "rail/rail.h"
@@ -36,11 +37,14 @@ enum {
 
 static struct participant {
     const struct ni_rendezvous *m;
-    struct ni_rails rails; /* .n is 0: no processes */
+    struct ni_rails rails;          /* .n is 0: no processes */
+    const struct ni_secret *secret; /* NULL: messages carry no code */
+    struct ni_auth auth;            /* of the connection */
     int fd;
     int64_t within_ms;     /* how long it waits for pod 0 and the others */
     int64_t until_ms;      /* when it stops listening to pod 0, whatever that says */
     bool absent;           /* the name of pod 0 could not be found */
+    bool reached;          /* something answered at pod 0's address when it was last tried */
     bool begun;            /* waiting for pods is over, so the participant cannot connect anew */
     struct ni_message msg; /* the last message, sent or received */
     struct ni_text why;
@@ -90,12 +94,14 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
     int r;
 
     l->msg.type = type;
-    r = ni_message_send(l->fd, MSG_DONTWAIT, &l->msg) ? 0 : -ECONNRESET;
+    r = ni_message_send(l->fd, &l->auth, &l->msg) ? 0 : -ECONNRESET;
     while (r == 0) {
         const int64_t silent_ms = ni_now_ms() + limit_ms;
 
-        r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms, &l->msg);
-        if (r < 0 || l->msg.type != NI_MSG_ALIVE)
+        r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms, &l->auth,
+                             &l->msg);
+        /* what comes before the nonces are exchanged is anybody's */
+        if (r < 0 || l->msg.type != NI_MSG_ALIVE || type == NI_MSG_NONCE)
             break;
         if (l->msg.begun)
             begin_work(l);
@@ -103,13 +109,18 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
             r = -ETIMEDOUT;
     }
     if (r == -ETIMEDOUT)
-        return fail_to_take_part(l, r, "pod 0 does not answer any more");
+        return fail_to_take_part(l, r, "pod 0 no longer answers");
+    if (r == -EBADMSG)
+        return fail_to_take_part(l, r, "pod 0 has another secret than this pod (--job-secret)");
     if (r == -EPROTO)
-        return fail_to_take_part(l, r, "what pod 0 says is not understood");
+        return fail_to_take_part(l, r, "pod 0 sent something that cannot be understood");
     if (r < 0)
         return fail_to_take_part(
             l, -ECONNRESET,
             "pod 0 hung up: it went away, or another process of this pod has its rank");
+    if (type == NI_MSG_NONCE && l->msg.type != NI_MSG_NONCE)
+        return fail_to_take_part(
+            l, -EACCES, "pod 0 has no secret, and this pod has one: --job-secret is for all pods");
     if (l->msg.type == NI_MSG_NO)
         return fail_to_take_part(l, -EACCES, "pod 0 refused this pod: %s", l->msg.verdict.line);
     return 0;
@@ -125,9 +136,10 @@ static void let_work(struct participant *l, enum ni_rail_work what, int64_t limi
         ;
 }
 
-/* Does the work of pod 0's message, in the roles that it names; the message becomes the answer.
-   There is a task for each number that a rail may have, if there is one. */
-static void work(struct participant *l)
+/* Does what pod 0's message tells the rails to do, in the roles that it names. The message then
+   becomes the answer. Each rail number that wire.c lets through has a task; if this pod has no
+   processes there are no tasks, and nothing is done. */
+static void do_work(struct participant *l)
 {
     static const struct ni_rail_end none;
     struct ni_message *m = &l->msg;
@@ -195,14 +207,37 @@ static void open_rails(struct participant *l)
 
 /* ---- the whole ---- */
 
+/* Begins the connection: where there is a secret, each side sends a nonce. What was recorded of
+   another connection has other ones. */
+static int exchange_nonces(struct participant *l)
+{
+    struct ni_auth auth;
+    int r;
+
+    l->auth = (struct ni_auth){.secret = NULL};
+    if (!l->secret)
+        return 0;
+    r = ni_auth_begin(&auth, NI_PARTICIPANT);
+    if (r < 0)
+        return fail_to_take_part(l, r, "getrandom: %s", NI_ERRNO(r));
+    memcpy(l->msg.nonce, auth.nonce[NI_PARTICIPANT], NI_NONCE_BYTES);
+    r = talk(l, NI_MSG_NONCE, WELCOME_MS);
+    memcpy(auth.nonce[NI_COORDINATOR], l->msg.nonce, NI_NONCE_BYTES);
+    auth.secret = l->secret;
+    l->auth = auth;
+    return r;
+}
+
 /* Takes part, from the hello to the verdict. If the other side ends the connection without a
    welcome, it may be a proxy in front of a pod 0 that is not there yet. */
 static int take_part(struct participant *l)
 {
+    int r = exchange_nonces(l);
     const int64_t left = l->within_ms - ni_now_ms();
     struct ni_message *m = &l->msg;
-    int r;
 
+    if (r < 0)
+        return r;
     m->protocol = NI_MEET_PROTOCOL;
     m->within_ms = left > 1 ? left : 1;
     (void)ni_copy(m->version, sizeof(m->version), NCCL_INIT_VERSION);
@@ -213,17 +248,19 @@ static int take_part(struct participant *l)
     for (unsigned i = 0; i < m->pod.n_setting; i++)
         m->setting[i] = m->pod.setting[i];
     r = talk(l, NI_MSG_HELLO, WELCOME_MS);
-    if (r == 0 && m->type != NI_MSG_WELCOME)
-        return fail_to_take_part(l, -EPROTO, "who answers there is not pod 0");
+    if (r == 0 && m->type != NI_MSG_WELCOME) {
+        l->reached = false;
+        return fail_to_take_part(l, -EPROTO, "something other than pod 0 answers there");
+    }
     if (r == 0)
         r = talk(l, NI_MSG_FACTS, SILENT_MS);
     while (r == 0 && m->type == NI_MSG_DO) {
         begin_work(l);
-        work(l);
+        do_work(l);
         r = talk(l, NI_MSG_DONE, SILENT_MS);
     }
     return r == 0 && m->type != NI_MSG_VERDICT
-               ? fail_to_take_part(l, -EPROTO, "pod 0 says what it should not")
+               ? fail_to_take_part(l, -EPROTO, "pod 0 sent a message that is wrong at this point")
                : r;
 }
 
@@ -246,8 +283,10 @@ static int try_address(struct participant *l, const struct addrinfo *at, int64_t
         set_limit(l, limit_ms);
     if (l->fd >= 0 && connect(l->fd, at->ai_addr, at->ai_addrlen) == 0) {
         ni_socket_set_up(l->fd);
+        l->reached = true;
         r = take_part(l);
     } else {
+        l->reached = false;
         r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
         (void)fail_to_take_part(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
     }
@@ -266,6 +305,7 @@ static int try_name(struct participant *l, const char *port)
     int r = getaddrinfo(host, port, &hints, &all);
 
     l->absent = r != 0;
+    l->reached = l->reached && r == 0;
     if (r != 0)
         (void)fail_to_take_part(l, -EAGAIN, "%s: %s", host, gai_strerror(r));
     r = -EAGAIN;
@@ -278,12 +318,6 @@ static int try_name(struct participant *l, const char *port)
     if (all)
         freeaddrinfo(all);
     return r;
-}
-
-/* Returns true if pod 0 was reached at last: the reason then is what it did. */
-static bool was_reached(const struct participant *l)
-{
-    return ni_has_prefix(l->why.buf, "pod 0 ");
 }
 
 /* Tries to reach pod 0 until it answers or the time is over. 0, or -errno with the reason noted. */
@@ -308,7 +342,7 @@ static int find_coordinator(struct participant *l)
         pause = pause < LAST_PAUSE_MS / 2 ? 2 * pause : LAST_PAUSE_MS;
         left = l->within_ms - ni_now_ms();
     }
-    if (!was_reached(l))
+    if (!l->reached)
         ni_put(&l->why, "; the others have started, or never came");
     return -ETIMEDOUT;
 }
@@ -322,10 +356,12 @@ int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret
     l->within_ms = ni_now_ms() + m->within_ms;
     l->until_ms = l->within_ms + SLACK_MS;
     l->fd = fd;
+    l->reached = fd >= 0;
+    l->secret = fd >= 0 ? NULL : m->secret;
     l->why = ni_text_on(ret->line, sizeof(ret->line));
     open_rails(l);
     r = fd >= 0 ? take_part(l) : find_coordinator(l);
-    ret->nobody = r == -ETIMEDOUT && !l->begun && !was_reached(l);
+    ret->nobody = r == -ETIMEDOUT && !l->begun && !l->reached;
     begin_work(l);
     ni_rails_end(&l->rails);
     if (r != 0)

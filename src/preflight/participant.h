@@ -6,11 +6,13 @@
 #include "nccl_init/plan.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/secret.h"
 #include "rail/rail.h"
 
 /* One meeting, as a pod that takes part sees it. Not owned; only `pod` is changed. */
 struct ni_rendezvous {
     const struct ni_party *party;
+    const struct ni_secret *secret; /* NULL: the job has none, and nothing is authenticated */
     const struct ni_policy *policy; /* for the judgement at pod 0 */
     bool strict;                    /* a warning makes the verdict bad */
     bool host_network;              /* the address of this pod is that of others, too */
@@ -26,8 +28,8 @@ struct ni_rendezvous {
     void *arg;
 };
 
-/* Takes part in the preflight, as every pod does. fd: a stream to the coordinator, or -1: it
-   connects to party->host. 0: *ret is pod 0's verdict; or -errno, and ret->line says why. */
+/* Takes part in the preflight, as every pod does. fd: a stream to the coordinator, which has no
+   need of the secret, or -1: it connects to party->host. 0: *ret is pod 0's verdict; or -errno, and ret->line says why. */
 int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret);
 
 #endif

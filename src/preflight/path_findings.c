@@ -10,7 +10,11 @@
 #include "preflight/paths.h"
 #include "rail/step.h"
 
-enum { TOLD = 2 /* pairs that a sentence names */, SUBJECT = 64 };
+enum {
+    TOLD = 2, /* pairs that a sentence names */
+    SUBJECT = 64,
+    MANY_RESENT = 10 /* fewer may come from a link that has just come up */
+};
 
 /* The kinds of bad paths, in the order in which they are reported. Software RDMA varies by itself:
    it is warned of. */
@@ -141,9 +145,48 @@ static void report_kind(const struct ni_job *job, unsigned rail, const struct ki
     ni_report(f, kind->id, s.buf, "%s", t.buf);
 }
 
+/* Returns true if the pair sent many packets again although it passed, and its paths are good: what
+   is bad has a finding of its own, and software RDMA loses packets where the host is busy. */
+static bool has_resent(const struct ni_job *job, const struct ni_pair_result *x, unsigned rail)
+{
+    return x->pair.rail == rail && x->full && !x->software && x->step == NI_PAIR_DONE &&
+           x->resent >= MANY_RESENT && !ni_is_bad_path(job, x);
+}
+
+/* Reports a rail on which packets were lost while all pods moved data. */
+static void report_resent(const struct ni_job *job, unsigned rail, struct ni_findings *f)
+{
+    struct ni_text s = NI_TEXT(SUBJECT), t = NI_TEXT(NI_FINDING_MESSAGE);
+    const struct ni_pair_result *most = NULL;
+    unsigned n = 0, all = 0;
+
+    for (unsigned k = 0; k < job->n_result; k++) {
+        const struct ni_pair_result *x = &job->result[k];
+
+        all += x->full && x->pair.rail == rail;
+        if (!has_resent(job, x, rail))
+            continue;
+        n++;
+        if (!most || x->resent > most->resent)
+            most = x;
+    }
+    if (!most)
+        return;
+    ni_putf(&s, "rail %u", rail);
+    ni_putf(&t,
+            "%u of %u pairs sent packets again while all pods moved data; the most, %lld times: ",
+            n, all, (long long)most->resent);
+    ni_put_pod(&t, job, most->pair.from);
+    ni_put(&t, " to ");
+    ni_put_pod(&t, job, most->pair.to);
+    ni_report(f, NI_F_JOB_PACKETS_RESENT, s.buf, "%s", t.buf);
+}
+
 void ni_report_paths(const struct ni_job *job, struct ni_findings *f)
 {
     for (size_t i = 0; i < NI_COUNT(kinds); i++)
         for (unsigned r = 0; r < job->n_rail; r++)
             report_kind(job, r, &kinds[i], f);
+    for (unsigned r = 0; r < job->n_rail; r++)
+        report_resent(job, r, f);
 }

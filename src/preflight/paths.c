@@ -238,8 +238,8 @@ const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned
     return worst;
 }
 
-/* Returns the best queue pair of x, which shows that both ports are able; not one that is
-   suspected. NI_MAX_QUEUES: there is none. */
+/* Returns the control: the fastest queue pair of x among those that are not suspected. It is tried
+   again with the suspects, and shows that both ports can be fast. NI_MAX_QUEUES: there is none. */
 static unsigned control_of(const struct ni_pair_result *x)
 {
     unsigned best = NI_MAX_QUEUES;

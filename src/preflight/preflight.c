@@ -36,6 +36,7 @@
 #include "preflight/report.h"
 #include "preflight/report_json.h"
 #include "preflight/report_svg.h"
+#include "preflight/secret.h"
 #include "print/layout.h"
 #include "print/words.h"
 #include "rail/rail.h"
@@ -63,9 +64,8 @@ static const struct ni_option preflight_options[] = {
         .arg = "HOST[:PORT]",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, party.peers),
-        .help = "preflight: name or address of pod 0; only if the launcher does not tell it, as "
-                "the next "
-                "three",
+        .help = "name or address of pod 0; this and the next three are needed only if the "
+                "launcher does not set them",
     },
     {
         .name = "rank",
@@ -77,7 +77,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, party.rank),
         .least = -1,
         .most = NI_MAX_RANKS,
-        .help = "preflight: this pod's number, from 0",
+        .help = "this pod's number, from 0",
     },
     {
         .name = "ranks",
@@ -89,7 +89,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, party.ranks),
         .least = -1,
         .most = NI_MAX_RANKS,
-        .help = "preflight: how many pods take part",
+        .help = "how many pods take part",
     },
     {
         .name = "job",
@@ -98,8 +98,17 @@ static const struct ni_option preflight_options[] = {
         .arg = "KEY",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, party.job),
-        .help =
-            "preflight: a key that all pods of this attempt of the job have, and no other job has",
+        .help = "a key that all pods of this attempt of the job have, and no other pod has",
+    },
+    {
+        .name = "job-secret",
+        .group = NI_GROUP_PREFLIGHT,
+        .verbs = A_FILE | NI_OPTION_CAREFUL | MEETING,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_preflight_options, secret),
+        .help = "preflight: a file that all pods of the job have and no stranger can read, such as "
+                "a mounted Secret; each message is authenticated with its bytes",
     },
     /* below the ephemeral ports, not perftest's 18515 */
     {
@@ -112,7 +121,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, party.port),
         .least = 1,
         .most = UINT16_MAX,
-        .help = "preflight: TCP port of pod 0",
+        .help = "TCP port of pod 0",
     },
     {
         .name = "within",
@@ -124,7 +133,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, within),
         .least = 1,
         .most = 86400,
-        .help = "preflight: how long to wait for all pods to come",
+        .help = "how long to wait for all pods",
     },
     {
         .name = "late",
@@ -134,8 +143,8 @@ static const struct ni_option preflight_options[] = {
         .initial = "refuse",
         .take = ni_take_word,
         .at = offsetof(struct ni_preflight_options, late),
-        .help = "preflight: what a pod does if it finds no other pod within that time, because it "
-                "was replaced while the others run; refuse: its verdict is bad; selftest: it tests "
+        .help = "what a pod that was replaced does if it finds no other pod in that time, "
+                "because they run already; refuse: its verdict is bad; selftest: it tests "
                 "itself, and starts with a warning",
     },
     {
@@ -148,8 +157,7 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, move_ms),
         .least = 0,
         .most = 60000,
-        .help =
-            "preflight: seconds of writing, and of reading, to measure bandwidth; 0: not measured",
+        .help = "how long to write, and to read, to measure bandwidth; 0: do not measure",
     },
     {
         .name = "once",
@@ -158,8 +166,7 @@ static const struct ni_option preflight_options[] = {
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, once),
-        .help = "preflight: keep the verdict in FILE; a container that starts again skips the "
-                "preflight",
+        .help = "keep the verdict in FILE; a container that starts again skips the preflight",
     },
 };
 const struct ni_option_rows ni_preflight_rows = {
@@ -289,8 +296,9 @@ static void say_progress(void *arg, const char *line, bool phase)
         ni_say_progress(ctx, line);
 }
 
-/* Adds the maker of the CPU, by which NCCL chooses, too (2.30.7 graph/xml.cc ncclTopoGetXmlFromCpu,
-   which asks the CPU as well, since /proc/cpuinfo has a paragraph for each thread). */
+/* Adds the maker of the CPU to what pods compare, because NCCL chooses by it (2.30.7 graph/xml.cc
+   ncclTopoGetXmlFromCpu). It is read as NCCL reads it, by the CPUID instruction: /proc/cpuinfo is
+   long on a machine with many threads. */
 static void add_cpu(struct ni_pod *pod)
 {
 #if defined(__x86_64__)
@@ -330,10 +338,14 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
     static struct ni_rail rail[NI_MAX_RAILS];
     static struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
     static struct ni_pod pod;
+    static struct ni_secret secret;
+    const char *file = ni_preflight_options.secret;
+    struct ni_text why = NI_TEXT(512);
     const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
     const char *node = ni_env_get(&ctx->own, "NODE_NAME");
     const struct ni_rendezvous meeting = {
         .party = party,
+        .secret = file ? &secret : NULL,
         .policy = &ctx->options.policy,
         .strict = ctx->options.strict,
         .host_network = is_host_network(),
@@ -359,6 +371,10 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
                         NI_ERRNO(r));
         return;
     }
+    if (file && ni_read_secret(file, &secret, &why) < 0) {
+        (void)ni_format(ret->line, sizeof(ret->line), "bad: %s", why.buf);
+        return;
+    }
     ni_describe_pod(&ctx->work, &pod, rail, setting);
     (void)gethostname(pod.host, sizeof(pod.host) - 1);
     (void)ni_copy(pod.node, sizeof(pod.node), node ? node : "");
@@ -372,6 +388,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
 
         (void)ni_format(ret->line, sizeof(ret->line), "bad: %s", own.line);
     }
+    explicit_bzero(&secret, sizeof(secret));
     ni_say_progress(ctx, "");
 }
 
@@ -431,8 +448,8 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
     signals = signalfd(-1, &wait.blocked, SFD_CLOEXEC);
     pid = signals < 0 || pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0 ? -1 : ni_fork_group();
     if (pid < 0)
-        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: no process for it: %s",
-                        NI_ERRNO(errno));
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "bad: its process could not be started: %s", NI_ERRNO(errno));
     if (pid == 0) {
         char byte;
 
@@ -482,7 +499,7 @@ static enum verdict alone(struct ni_context *ctx, const struct ni_trials *trials
                         ni_preflight_options.within);
     (void)ni_format(verdict.line, sizeof(verdict.line), "%s: %s: %s",
                     ni_outcome_words[verdict.outcome], what,
-                    why.len > 0 ? why.buf : "nobody to meet");
+                    why.len > 0 ? why.buf : "there is no other pod");
     return conclude(ctx, &verdict);
 }
 
@@ -606,13 +623,15 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
                                       .line = "good: left to local rank 0 of this pod"};
     } else if (kept != UNTOLD) {
         verdict.outcome = outcome_of_byte((char)kept);
-        (void)ni_format(verdict.line, sizeof(verdict.line), "%s: made before, as %.256s tells",
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "%s: from an earlier start, kept in %.256s",
                         ni_outcome_words[verdict.outcome], ni_preflight_options.once);
-    } else if (party.named && party.ranks > 1 && o->policy.preflight == NI_DEMAND_REQUIRE &&
-               is_host_network()) {
+    } else if (party.named && party.ranks > 1 && !ni_preflight_options.secret &&
+               o->policy.preflight == NI_DEMAND_REQUIRE && is_host_network()) {
         ni_put(&why,
                "the job has no key but the name of pod 0, and on a host network all jobs of a "
-               "node have its address; --job=KEY gives all pods one that no other job has");
+               "node have its address; --job=KEY gives all pods one that no other job has, "
+               "--job-secret=FILE a secret");
         (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
     }
     if (verdict.line[0])

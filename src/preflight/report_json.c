@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a preflight, in JSON (docs/preflight.md). A member is never renamed or given
+/* The report of a preflight, in JSON (docs/reference/preflight.md). A member is never renamed or given
    another meaning without a new NI_JSON_SCHEMA; new ones may come. */
 #include "preflight/report_json.h"
 
@@ -96,6 +96,7 @@ static void path_json(struct ni_json *j, const struct ni_pair_result *x)
     ni_json_int_or_null(j, "write_mbps", x->write_mbps > 0, x->write_mbps);
     ni_json_int_or_null(j, "read_mbps", x->read_mbps > 0, x->read_mbps);
     ni_json_int_or_null(j, "slowest_ns", x->slowest_ns > 0, x->slowest_ns);
+    ni_json_int(j, "resent", x->resent);
     ni_json_array(j, "queues");
     for (unsigned q = 0; q < x->n_queue && (worst != NI_PATH_GOOD || x->again > 0); q++)
         if (x->queues == 0 || (x->queues & 1U << q))

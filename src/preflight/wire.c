@@ -20,6 +20,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
+#include "preflight/secret.h"
 #include "print/json_read.h"
 #include "print/json_write.h"
 #include "rail/rail.h"
@@ -97,6 +98,7 @@ static const struct member item_members[] = {
     WHOLE(ni_item, result.slowest_ns, 0, INT64_MAX),
     WHOLE(ni_item, result.write_mbps, 0, INT32_MAX),
     WHOLE(ni_item, result.read_mbps, 0, INT32_MAX),
+    WHOLE(ni_item, result.resent, 0, INT64_MAX),
     LIST(ni_item, result.queue, result.n_queue, queue_members),
 };
 static const struct member subnet_members[] = {
@@ -134,6 +136,7 @@ static const struct {
     unsigned in; /* the messages that have the member, as bits */
     struct member is;
 } members[] = {
+    {IN(NONCE), GID(ni_message, nonce)},
     {IN(HELLO), WHOLE(ni_message, protocol, 0, INT32_MAX)},
     {IN(HELLO), TEXT(ni_message, version)},
     {IN(HELLO), WHOLE(ni_message, party.rank, 0, NI_MAX_RANKS - 1)},
@@ -158,6 +161,7 @@ static const struct {
 };
 
 static const char *const types[NI_MSG_TYPES] = {
+    [NI_MSG_NONCE] = "nonce",
     [NI_MSG_HELLO] = "nccl-init preflight", /* shows that the other side is nccl-init */
     [NI_MSG_FACTS] = "facts",
     [NI_MSG_DONE] = "done",
@@ -208,12 +212,20 @@ static void put(struct ni_json *j, const struct member *m, size_t n, const void 
     }
 }
 
-void ni_message_put(struct ni_text *t, const struct ni_message *m)
+/* Returns the number of bytes that stand before the object of a message. */
+static size_t code_bytes(const struct ni_auth *auth)
 {
+    return auth->secret ? NI_CODE_BYTES : 0;
+}
+
+void ni_message_put(struct ni_text *t, struct ni_auth *auth, const struct ni_message *m)
+{
+    static const char room[NI_WIRE_HEAD + NI_CODE_BYTES];
+    const size_t before = NI_WIRE_HEAD + code_bytes(auth);
     struct ni_json j = ni_json_on(t, false);
     uint32_t length;
 
-    ni_putn(t, "\0\0\0\0", NI_WIRE_HEAD);
+    ni_putn(t, room, before);
     ni_json_object(&j, NULL);
     ni_json_text(&j, "type", types[m->type]);
     for (size_t i = 0; i < NI_COUNT(members); i++)
@@ -222,15 +234,17 @@ void ni_message_put(struct ni_text *t, const struct ni_message *m)
     ni_json_end(&j);
     length = htonl((uint32_t)(t->len - NI_WIRE_HEAD));
     memcpy(t->buf, &length, NI_WIRE_HEAD);
+    if (auth->secret)
+        ni_auth_put(auth, t->buf + before, t->len - before, (uint8_t *)t->buf + NI_WIRE_HEAD);
 }
 
-bool ni_message_send(int fd, int flags, const struct ni_message *m)
+bool ni_message_send(int fd, struct ni_auth *auth, const struct ni_message *m)
 {
-    static char text[NI_WIRE_HEAD + NI_MEET_MESSAGE];
+    static char text[NI_WIRE_HEAD + NI_CODE_BYTES + NI_MEET_MESSAGE];
     struct ni_text t = ni_text_on(text, sizeof(text));
 
-    ni_message_put(&t, m);
-    return send(fd, t.buf, t.len, MSG_NOSIGNAL | flags) == (ssize_t)t.len;
+    ni_message_put(&t, auth, m);
+    return send(fd, t.buf, t.len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)t.len;
 }
 
 /* ---- reading ---- */
@@ -305,13 +319,23 @@ bool ni_message_take(const char *text, size_t n, struct ni_message *ret)
     return ok;
 }
 
-/* The present message, with room for a NUL after it. */
-static char incoming[NI_WIRE_HEAD + NI_MEET_MESSAGE + 1];
+int ni_message_open(const char *bytes, size_t n, struct ni_auth *auth, struct ni_message *ret)
+{
+    const size_t code = code_bytes(auth);
 
-static int take_incoming(size_t size, struct ni_message *ret)
+    /* before anything of it is read */
+    if (code > 0 && !ni_auth_takes(auth, bytes, n))
+        return -EBADMSG;
+    return ni_message_take(bytes + code, n - code, ret) ? 0 : -EPROTO;
+}
+
+/* The present message, with room for a NUL after it. */
+static char incoming[NI_WIRE_HEAD + NI_CODE_BYTES + NI_MEET_MESSAGE + 1];
+
+static int take_incoming(size_t size, struct ni_auth *auth, struct ni_message *ret)
 {
     incoming[NI_WIRE_HEAD + size] = '\0';
-    return ni_message_take(incoming + NI_WIRE_HEAD, size, ret) ? 0 : -EPROTO;
+    return ni_message_open(incoming + NI_WIRE_HEAD, size, auth, ret);
 }
 
 /* Returns the number of bytes after the head; 0 if it is not allowed. */
@@ -322,7 +346,7 @@ static size_t size_in(uint32_t head, size_t most)
     return size <= most ? size : 0;
 }
 
-int ni_message_receive(int fd, size_t most, struct ni_message *ret)
+int ni_message_receive(int fd, size_t most, struct ni_auth *auth, struct ni_message *ret)
 {
     uint32_t head;
     ssize_t n = recv(fd, &head, NI_WIRE_HEAD, MSG_PEEK | MSG_DONTWAIT);
@@ -334,7 +358,7 @@ int ni_message_receive(int fd, size_t most, struct ni_message *ret)
         return n < 0 ? -errno : -ECONNRESET;
     if (n < NI_WIRE_HEAD)
         return 0;
-    size = size_in(head, most);
+    size = size_in(head, most + code_bytes(auth));
     if (size == 0)
         return -EPROTO;
     if (ioctl(fd, FIONREAD, &there) < 0 || (size_t)there < NI_WIRE_HEAD + size)
@@ -344,7 +368,7 @@ int ni_message_receive(int fd, size_t most, struct ni_message *ret)
         if (n == 0 || (n < 0 && errno != EINTR))
             return n < 0 ? -errno : -ECONNRESET;
     }
-    r = take_incoming(size, ret);
+    r = take_incoming(size, auth, ret);
     return r < 0 ? r : 1;
 }
 
@@ -373,7 +397,7 @@ static int read_bytes(int fd, char *to, size_t n, int64_t until_ms)
     return 0;
 }
 
-int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret)
+int ni_message_await(int fd, int64_t until_ms, struct ni_auth *auth, struct ni_message *ret)
 {
     uint32_t head;
     size_t size;
@@ -382,11 +406,11 @@ int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret)
     if (r < 0)
         return r;
     memcpy(&head, incoming, NI_WIRE_HEAD);
-    size = size_in(head, NI_MEET_MESSAGE);
+    size = size_in(head, NI_MEET_MESSAGE + code_bytes(auth));
     if (size == 0)
         return -EPROTO;
     r = read_bytes(fd, incoming + NI_WIRE_HEAD, size, until_ms);
-    return r < 0 ? r : take_incoming(size, ret);
+    return r < 0 ? r : take_incoming(size, auth, ret);
 }
 
 void ni_socket_set_up(int fd)

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages between coordinator and participants: a length of four bytes, the highest first, and
-   one JSON object. Members that are zero, empty or unknown are not written. */
+   one JSON object. Members that are zero, empty or unknown are not written. Where the job has a
+   secret, both sides exchange nonces first, and then the code of the message stands before its
+   object. */
 #ifndef NI_MEET_WIRE_H
 #define NI_MEET_WIRE_H
 
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/secret.h"
 #include "rail/rail.h"
 #include "rail/step.h"
 
 enum ni_message_type {
+    NI_MSG_NONCE, /* from each side, with a secret: before all others, and without a code */
     /* participant to coordinator */
     NI_MSG_HELLO,
     NI_MSG_FACTS, /* the pod */
@@ -47,6 +51,7 @@ struct ni_item {
 
 struct ni_message {
     enum ni_message_type type;
+    uint8_t nonce[NI_NONCE_BYTES]; /* NONCE */
     /* HELLO: the same in all protocols */
     unsigned protocol;
     char version[24];
@@ -68,22 +73,25 @@ struct ni_message {
     struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
 };
 
-/* Puts head and message into t; t->cut: it has no room. */
-void ni_message_put(struct ni_text *t, const struct ni_message *m);
-/* Sends the message. false: not all of it could be sent. */
-bool ni_message_send(int fd, int flags, const struct ni_message *m);
+/* Puts head, code and message into t; t->cut: it has no room. */
+void ni_message_put(struct ni_text *t, struct ni_auth *auth, const struct ni_message *m);
+/* Sends the message. Never waits. false: not all of it could be sent. */
+bool ni_message_send(int fd, struct ni_auth *auth, const struct ni_message *m);
 /* Reads the object of n bytes, which a NUL follows. Texts in *ret are printable ASCII, numbers are
    within the bounds of their kind, `rail` and `role` within their tables. false: it is no such
    message. */
 bool ni_message_take(const char *text, size_t n, struct ni_message *ret);
+/* Reads what comes after the head: n bytes, which a NUL follows. 0; -EBADMSG: the code is not that
+   of the next message of this connection; -EPROTO: it is no message. */
+int ni_message_open(const char *bytes, size_t n, struct ni_auth *auth, struct ni_message *ret);
 
 /* Receives one message of at most `most` bytes, which stays in the socket until it is whole. Never
-   waits. 1: *ret is the message; 0: a part of it is there; -EAGAIN: nothing is there; -EPROTO: it
-   is no message; -ECONNRESET: the other end closed; or another -errno. */
-int ni_message_receive(int fd, size_t most, struct ni_message *ret);
+   waits. 1: *ret is the message; 0: a part of it is there; -EAGAIN: nothing is there; -EPROTO and
+   -EBADMSG: as above; -ECONNRESET: the other end closed; or another -errno. */
+int ni_message_receive(int fd, size_t most, struct ni_auth *auth, struct ni_message *ret);
 /* Waits for all of one message of at most NI_MEET_MESSAGE bytes, until then, however it comes. 0,
    -ETIMEDOUT, or as above. */
-int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret);
+int ni_message_await(int fd, int64_t until_ms, struct ni_auth *auth, struct ni_message *ret);
 
 /* Sets up a new socket: no message is delayed, there is room for one, and a pod whose node is gone
    is noticed. Accepted sockets inherit that. */

@@ -22,6 +22,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "rail/neighbour.h"
+#include "rail/resent.h"
 #include "rail/step.h"
 
 enum {
@@ -808,6 +809,7 @@ static void move_data(struct rail *r)
     const unsigned sets = ((unsigned)__builtin_popcount(tried) + batch - 1) / batch;
     const size_t slice = r->window / count_queues(r) / sizeof(uint64_t) * sizeof(uint64_t);
     struct ni_pair_result *x = &r->task->result[r->role];
+    const int64_t resent = ni_resent(task->rail.hca, task->rail.port);
     unsigned live, passed = 0, turn = 0;
 
     x->n_queue = count_in(tried);
@@ -834,6 +836,8 @@ static void move_data(struct rail *r)
         set = turn = 0;
     }
     sum_up(x, tried, passed, sets);
+    if (resent >= 0)
+        x->resent = ni_resent(task->rail.hca, task->rail.port) - resent;
 }
 
 /* ---- what is asked ---- */

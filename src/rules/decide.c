@@ -63,7 +63,7 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     ni_vputf(&t, fmt, ap);
     va_end(ap);
     if (user && !*user)
-        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays so",
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays empty",
                   file ? " in " : "", file ? file : "");
 }
 

@@ -281,13 +281,13 @@ static void decide_by_distance(const struct ni_work *w)
         put_distance(w, (unsigned)gpus.farthest, &where);
         ni_decide_value(
             w, variable, NULL,
-            "RCCL's own level reaches each GPU's nearest HCA (farthest: %s), and is higher "
-            "on some CPUs",
+            "RCCL's default reaches each GPU's nearest HCA (farthest: %s), and is higher on "
+            "some CPUs",
             where.buf);
     } else {
         put_distance(w, (unsigned)gpus.farthest, &where);
         ni_decide_value(w, variable, "PXB",
-                        "NCCL's own level, which reaches each GPU's nearest HCA (farthest: %s)",
+                        "NCCL's default, which reaches each GPU's nearest HCA (farthest: %s)",
                         where.buf);
     }
 }

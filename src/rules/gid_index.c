@@ -205,7 +205,10 @@ static void set_selection(const struct ni_work *w, const struct ni_gid_selection
                         w->plan->n_chosen == 1 ? "the one port" : "every chosen port",
                         ni_ip_text(entry[0]->ip, ip));
     else
-        ni_decide_value(w, variable, NULL, "no index is right for all ports, but NCCL's search is");
+        ni_decide_value(
+            w, variable, NULL,
+            "no single index is right for all ports, but NCCL's own search finds the right "
+            "GIDs");
     if (selection->index >= 0 ? are_routable_v6(w, entry) : selection->v6)
         ni_decide_value(w, family, "AF_INET6", "all chosen GIDs are IPv6");
     else
@@ -213,7 +216,8 @@ static void set_selection(const struct ni_work *w, const struct ni_gid_selection
     if (selection->ranged &&
         ni_format(value, sizeof(value), "%s/%u", ni_ip_text(selection->range, ip),
                   selection->v6 ? selection->bits : selection->bits - 96))
-        ni_decide_value(w, range, value, "keeps NCCL's search per HCA on this pod's addresses");
+        ni_decide_value(w, range, value,
+                        "limits NCCL's search on each HCA to this pod's addresses");
     else
         ni_decide_value(w, range, NULL, "%s", selection->index >= 0 ? by_index : by_search);
 }
@@ -270,8 +274,8 @@ static void for_roce(const struct ni_work *w)
         if (doubtful >= 0) {
             reason = "it is not known which GIDs are this pod's";
             ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
-                      "the table has several entries that may be this pod's; it cannot be read "
-                      "which ones are");
+                      "the table has several entries that may be this pod's, and it cannot be read "
+                      "which of them are");
         } else if (user_searches && user_index < 0) {
             reason = "you set how NCCL searches; an index would switch that off";
         }

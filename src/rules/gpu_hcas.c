@@ -88,7 +88,7 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
 struct visible {
     int gpu[NI_MAX_GPU];
     unsigned n;
-    bool counted; /* the list has numbers, not UUIDs */
+    bool by_number; /* GPUs are named by numbers, in the order of CUDA_DEVICE_ORDER */
 };
 
 /* Keeps only the GPUs of the list: numbers, or "GPU-" with the beginning of a UUID; "MIG-UUID" does
@@ -101,14 +101,14 @@ static void narrow(const struct ni_work *w, struct visible *v, const char *list)
     uint64_t k;
 
     v->n = 0;
-    v->counted = false;
+    v->by_number = false;
     while (v->n < NI_MAX_GPU && ni_split(&list, ',', &item)) {
         int gpu = w->inv->n_gpu == 1 ? 0 : -1;
 
         item = ni_trim(item);
         if (ni_parse_u64(item, NI_MAX_GPU, &k) == 0 && k < from.n) {
             gpu = from.gpu[k];
-            v->counted = true;
+            v->by_number = true;
         } else if (!ni_has_prefix(item.p, "GPU-") && !ni_has_prefix(item.p, "MIG-")) {
             return;
         }
@@ -124,7 +124,7 @@ static void narrow(const struct ni_work *w, struct visible *v, const char *list)
 }
 
 /* Returns the reason why the GPU of that number cannot be taken; NULL: it can. */
-static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
+static const char *obstacle(const struct ni_work *w, const struct ni_launcher *l,
                             const struct visible *v, uint64_t *rank)
 {
     const char *size = ni_env_get(w->env, l->size);
@@ -145,11 +145,11 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
     *rank = v->n == 1 ? 0 : *rank;
     if (*rank >= v->n)
         return "does not match a visible GPU";
-    /* Slurm counts from 0 what a device cgroup leaves (common/gres.c gres_use_local_device_index)
-       */
-    const bool some = v->counted && v->n < w->inv->n_gpu && v->gpu[0] == 0;
+    /* Slurm counts the GPUs that a device cgroup leaves from 0 (common/gres.c
+       gres_use_local_device_index) */
+    const bool some = v->by_number && v->n < w->inv->n_gpu && v->gpu[0] == 0;
     if (v->gpu[*rank] < 0 || (some && ni_env_get(w->env, ni_slurm_rank)) ||
-        (v->counted && w->inv->gdr.gpus_unordered && w->inv->n_gpu > 1 &&
+        (v->by_number && w->inv->gdr.gpus_unordered && w->inv->n_gpu > 1 &&
          (w->inv->gpu[0].amd || !order || strcmp(order, "PCI_BUS_ID") != 0)))
         return "is set, but the address of that GPU is not known";
     return NULL;
@@ -157,12 +157,12 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
 
 int ni_rank_gpu(const struct ni_work *w, struct ni_text *why)
 {
-    const struct ni_local *l = ni_local_of(w->env);
+    const struct ni_launcher *l = ni_find_launcher(w->env);
     const bool amd = w->inv->n_gpu > 0 && w->inv->gpu[0].amd;
     const char *rocr = amd ? ni_env_get(w->env, "ROCR_VISIBLE_DEVICES") : NULL;
     const char *hip = amd ? ni_env_get(w->env, "HIP_VISIBLE_DEVICES") : NULL;
     const char *cuda = hip ? hip : ni_env_get(w->env, "CUDA_VISIBLE_DEVICES");
-    struct visible v = {.n = 0, .counted = true};
+    struct visible v = {.n = 0, .by_number = true};
     char bdf[NI_BDF_TEXT];
     uint64_t rank;
 

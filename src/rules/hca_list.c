@@ -32,7 +32,7 @@ void ni_rule_hca_list(const struct ni_work *w)
                       node.buf);
     }
     ni_decide_value(w, variable, list.buf,
-                    "%sthe pod's ACTIVE %s port%s in PCI order; the second `=` means exact names",
+                    "%sthe pod's ACTIVE %s port%s in PCI order; the first `=` means exact names",
                     user && *user ? "of your list, " : "",
                     ni_chosen(w, 0).port->link == NI_LINK_IB ? "InfiniBand" : "RoCE",
                     n == 1 ? "" : "s");

@@ -31,7 +31,7 @@ static void without_port(const struct ni_work *w)
                   "it cannot be read which RDMA devices the pod was given: %s", then);
     else if (given)
         ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
-                  "the pod was given %u RDMA device%s, and none is usable%s%.80s: `NET/IB : No "
+                  "the pod was given %u RDMA device%s, and none%s%.80s is usable: `NET/IB : No "
                   "device found`, %s",
                   given, given == 1 ? "" : "s", hcas ? " of those in --hcas=" : "",
                   hcas ? hcas : "", then);

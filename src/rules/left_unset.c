@@ -40,7 +40,8 @@ static const struct {
      "uses 2: a ring may leave on one rail and arrive on another if that is faster"},
     /* transport/net_ib/init.cc ncclIbGetPciPath */
     {"NCCL_IB_MERGE_VFS", "vf.merge", true,
-     "places a VF at function 00.0 of its bus (2.24.3 to 2.26.6: at its own address)"},
+     "looks for a VF at function 00.0 of its bus (2.24.3 to 2.26.6: at its own "
+     "address)"},
     /* transport/net_ib.cc ncclIbInit (2.20.3), graph/topo.cc ncclTopoGetFusionEnv (2.24.3) */
     {"NCCL_IB_MERGE_NICS", "nic.merge", true,
      "fuses NICs that share a place on its PCI tree, as the ports of one card do (2.20.3 and "

@@ -36,20 +36,29 @@ static const char vllm_map[] = "VLLM_GPU_NIC_PCIE_MAPPING",
    unset; with neither the plan says nothing. */
 typedef void put_fn(const struct asked *a, struct ni_text *value, struct ni_text *why);
 
-/* "mlx5_6:1,mlx5_7:1"; each HCA once, without the number. */
-static void put_ports(const struct asked *a, bool numbers, struct ni_text *value)
+/* Puts the ports: "mlx5_6:1,mlx5_7:1". */
+static void put_ports(const struct asked *a, struct ni_text *value)
+{
+    for (unsigned i = 0; i < a->w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(a->w, i);
+
+        if (a->ports >> i & 1)
+            ni_putf(value, "%s%s:%u", value->len > 0 ? "," : "", c.hca->name, c.port->num);
+    }
+}
+
+/* Puts the HCAs of the ports, each once: "mlx5_6,mlx5_7". */
+static void put_hca_names(const struct asked *a, struct ni_text *value)
 {
     const struct ni_hca *last = NULL;
 
     for (unsigned i = 0; i < a->w->plan->n_chosen; i++) {
-        const struct ni_chosen c = ni_chosen(a->w, i);
+        const struct ni_hca *h = ni_chosen(a->w, i).hca;
 
-        if (!(a->ports >> i & 1) || (!numbers && c.hca == last))
+        if (!(a->ports >> i & 1) || h == last)
             continue;
-        ni_putf(value, "%s%s", last ? "," : "", c.hca->name);
-        if (numbers)
-            ni_putf(value, ":%u", c.port->num);
-        last = c.hca;
+        ni_putf(value, "%s%s", last ? "," : "", h->name);
+        last = h;
     }
 }
 
@@ -143,7 +152,7 @@ static void decide_vllm(struct asked *a)
 
 static void put_ucx_devices(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
-    put_ports(a, true, value);
+    put_ports(a, value);
     if (value->len)
         ni_putf(why, "%s%s%s",
                 a->is_rank ? "the nearest to this process's GPU" : "the chosen ports",
@@ -179,7 +188,7 @@ static void put_ucx_limit(const struct asked *a, struct ni_text *value, struct n
 
 static void put_nvshmem_list(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
-    put_ports(a, true, value);
+    put_ports(a, value);
     ni_put(why, value->len ? "the chosen ports" : "");
 }
 
@@ -232,7 +241,7 @@ static void put_uid_family(const struct asked *a, struct ni_text *value, struct 
 
 static void put_mooncake_names(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
-    put_ports(a, false, value);
+    put_hca_names(a, value);
     ni_put(why, value->len ? "the HCAs of the chosen ports" : "");
 }
 
@@ -302,7 +311,7 @@ void ni_put_library_variables(struct ni_text *t)
    for NVSHMEM before 3.6.5, which reads no such file. */
 static void check_override(const struct ni_work *w, const char *name)
 {
-    const struct ni_conf_entry *e = ni_find_conf(w->inv, name, true);
+    const struct ni_conf_entry *e = ni_find_overriding_conf(w->inv, name);
     const struct ni_setting *s = ni_plan_get(w->plan, name);
     struct ni_text theirs = NI_TEXT(272);
 

@@ -61,10 +61,11 @@ static void decide_merge_vfs(const struct ni_work *w)
                         ni_bdf_text(helped->bdf, bdf), helped->bdf.bus,
                         helped->place.merged == NI_AT_OTHER ? "another device" : "no device");
     } else if (helped) {
-        ni_decide_value(w, merge_vfs, NULL, "0 would help %s, but lose the place of %s",
+        ni_decide_value(w, merge_vfs, NULL,
+                        "with 0 NCCL would find the PCI place of %s, but no longer that of %s",
                         helped->name, harmed->name);
     } else if (w->plan->n_chosen > 0) {
-        ni_decide_value(w, merge_vfs, NULL, "0 would help none of the chosen HCAs");
+        ni_decide_value(w, merge_vfs, NULL, "0 would not change where NCCL finds the chosen HCAs");
     }
 }
 
@@ -264,7 +265,7 @@ static void check_wide_level(const struct ni_work *w, const char *level, const s
 /* Leaves fusing to NCCL, for no two HCAs must be kept apart. */
 static void leave_fusing(const struct ni_work *w, const struct taken *t)
 {
-    const char *why = t->n == 1 ? "NCCL has one HCA" : "no two must be kept apart";
+    const char *why = t->n == 1 ? "NCCL has one HCA" : "no two NICs have to be kept apart";
 
     if (t->n == 0)
         return;

@@ -257,8 +257,9 @@ void ni_rule_rails(const struct ni_work *w)
     }
     ni_decide_value(
         w, variable, "0",
-        "each of %u rails is a subnet of its own, and no route leads from one to another; NCCL "
-        "then has no alternating rings, and since 2.29.2 no GIN between rails and no host RMA",
+        "each of %u rails is a subnet of its own, and no route leads from one to "
+        "another; with 0 NCCL has no rings that use two rails in turn, and since 2.29.2 "
+        "no GIN between rails and no host RMA",
         w->plan->n_chosen);
     check_users(w);
 }

@@ -334,7 +334,7 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
                                               : "the routes do not show how one reaches another");
         report_left_out(w, &others, why.buf);
         return pod ? "interface of the default route; the others may not reach all pods"
-                   : "the interface of the default route cannot serve, and the others may not "
+                   : "the interface of the default route cannot be used, and the others may not "
                      "reach "
                      "all pods";
     }

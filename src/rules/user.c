@@ -141,7 +141,7 @@ static void report_odd(const struct ni_work *w, const char *name, const char *va
                   file ? ", which is set in " : "", file ? file : "", (int)near.n, near.p);
     /* otherwise the rule that decided it has reported it */
     if (!*value && !ni_plan_get(w->plan, name))
-        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays so",
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays empty",
                   file ? " in " : "", file ? file : "");
     if (is_bad_number(whole, value))
         report_number(w, name, value);

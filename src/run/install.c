@@ -102,7 +102,7 @@ static const struct {
     {EDQUOT, "make room, or raise the volume's sizeLimit"},
     {EISDIR, "a directory stands there: remove it, or name a file"},
     {ELOOP, "a link to a directory is followed only if the path ends in a slash"},
-    {ENOTBLK, "name another"},
+    {ENOTBLK, "name another file"},
 };
 
 /* Says why there is no copy. more: what else may help, or "". */
@@ -133,8 +133,8 @@ static void warn_of_mount(struct ni_context *ctx, const char *path, bool capable
         how = "noexec,nosuid";
     if (noexec || nosuid)
         ni_say(ctx, NI_LOG_WARN,
-               "%s: the file system is mounted %s here: in a container that also mounts it so the "
-               "file %s",
+               "%s: this file system is mounted %s; in a container that mounts it like this, too, "
+               "the file %s",
                path, how, noexec ? "cannot be executed" : "has no capabilities");
 }
 

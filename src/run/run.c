@@ -50,8 +50,7 @@ static const struct ni_option demand_options[] = {
         .initial = "off",
         .take = ni_take_word,
         .at = offsetof(struct ni_options, policy.preflight),
-        .help = "prove the job's fabric with the other pods first; require: short for "
-                "--require=preflight",
+        .help = "test the rails between all pods first; require: short for --require=preflight",
     },
 };
 const struct ni_option_rows ni_demand_rows = {
@@ -71,7 +70,8 @@ static const struct ni_option run_options[] = {
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_run_options, refusal_snapshot),
-        .help = "if the command is not started, write to FILE what `snapshot --mask` would",
+        .help = "if the command is not started, record the node in FILE, as `snapshot --mask` "
+                "does",
     },
 };
 const struct ni_option_rows ni_run_rows = {

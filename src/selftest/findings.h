@@ -8,14 +8,14 @@
       "User: start the job with `nccl-init -- COMMAND`. Cluster admin: set memlock=-1:-1 in "     \
       "CRI-O's default_ulimits, or LimitMEMLOCK=infinity for containerd.")                        \
     X(VERBS_NONE, "verbs.none", NI_WARNING,                                                       \
-      "User: request an RDMA resource in the pod spec; `nccl-init plan` shows why a device was "  \
-      "left out. If TCP is meant, add --mode=tcp.")                                               \
+      "`nccl-init plan` shows why a device was left out. User: request an RDMA "                  \
+      "resource in the pod spec. If TCP is meant, add --mode=tcp.")                               \
     X(VERBS_OPEN, "verbs.open", NI_ERROR,                                                         \
       "User: request the device by its resource. Cluster admin: the device plugin must hand out " \
       "the uverbs node of a device of the pod's own network namespace.")                          \
     X(VERBS_PORT, "verbs.port", NI_ERROR,                                                         \
-      "User: attach the device to the network. Cluster admin: check the cable, the switch and, "  \
-      "on InfiniBand, the subnet manager.")                                                       \
+      "User: attach the device to its network. Cluster admin: check the link, the "               \
+      "cable and, on InfiniBand, the subnet manager.")                                            \
     X(VERBS_PROCESS, "verbs.process", NI_ERROR,                                                   \
       "Cluster admin: check the node's kernel log (hung task, firmware, out of memory). User: "   \
       "give more time (--deadline) or memory, or raise the limit of processes.")                  \

@@ -45,7 +45,7 @@ static const struct ni_option selftest_options[] = {
         .at = offsetof(struct ni_selftest_options, size),
         .least = INT64_C(16) << 10,
         .most = INT64_C(64) << 30,
-        .help = "self-test: how much memory to register for each port",
+        .help = "how much memory to register for each port",
     },
     {
         .name = "bytes",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recording. Each call below a root leaves what it found, with links resolved one by one. The
-   result is a tree, written in the .tree form (docs/tree.md): a `d` line for each directory, its
+   result is a tree, written in the .tree form (docs/reference/tree.md): a `d` line for each directory, its
    entries below as "./name", numbered neighbours that are alike as one range. */
 #include "sysroot/record.h"
 
@@ -68,6 +68,7 @@ struct listing {
     const char *dir;
 };
 
+/* Adds a name of a listed directory. What the name is may never be looked at: LISTED. */
 static int add_name(void *ctx, const char *name, size_t n)
 {
     const struct listing *l = ctx;

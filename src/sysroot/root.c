@@ -291,7 +291,7 @@ int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line)
         *ret = (struct ni_root){.kind = NI_ROOT_LIVE, .fd = -1};
         return 0;
     }
-    /* looks before it opens: a FIFO would count a reader */
+    /* stat before open: to open a FIFO lets the program go on that waits for a reader */
     if (fstatat(AT_FDCWD, path, &st, 0) < 0)
         return -errno;
     int r = check_mode(st.st_mode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tree in memory: the content of a .tree file (docs/tree.md), or of a recording. */
+/* A tree in memory: the content of a .tree file (docs/reference/tree.md), or of a recording. */
 #ifndef NCCL_INIT_SYSROOT_TREE_H
 #define NCCL_INIT_SYSROOT_TREE_H
 

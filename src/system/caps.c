@@ -166,9 +166,10 @@ static uint64_t drop_bounding(uint64_t set, int *ret_err)
     return left;
 }
 
-/* Takes capabilities out of the other sets, if they are in one. The ambient set follows the
-   permitted and the inheritable one (commoncap.c cap_capset). 0 or -errno. */
-static int drop_own(uint64_t set)
+/* Takes capabilities out of this process's effective, permitted and inheritable sets; it makes no
+   call if they are in none. The kernel then takes them out of the ambient set, too (commoncap.c
+   cap_capset). 0 or -errno. */
+static int drop_from_sets(uint64_t set)
 {
     static const cap_flag_t flags[] = {CAP_EFFECTIVE, CAP_PERMITTED, CAP_INHERITABLE};
     cap_t own = cap_get_proc();
@@ -221,7 +222,7 @@ int ni_caps_apply(const struct ni_caps *want, const struct ni_cap_names *names,
     if (want->drop != 0) {
         /* The bounding set first: CAP_SETPCAP may be among those that go. */
         const uint64_t left = drop_bounding(want->drop & ~want->stuck, &err);
-        const int own = drop_own(want->drop);
+        const int own = drop_from_sets(want->drop);
 
         if (err == 0)
             err = own;

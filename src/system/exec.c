@@ -81,10 +81,11 @@ static const char *advice(int err, const char *file, const char *head)
                    "than the image has";
         head += 2 + strspn(head + 2, " \t"); /* a CR after it belongs to the argument */
         return head[strcspn(head, " \t\r\n")] == '\r'
-                   ? "its line ends in CR LF, and the CR counts as part of the interpreter's name: "
+                   ? "its first line ends in CR LF, and the CR counts as part of the interpreter's "
+                     "name: "
                      "convert it to Unix line ends"
-                   : "its interpreter, or what that one needs, is missing: install it in the "
-                     "image, or correct the line";
+                   : "its interpreter, or what that needs, is missing: install it in the image, or "
+                     "correct the first line";
     case ENOEXEC:
         memcpy(&machine, head + offsetof(Elf64_Ehdr, e_machine), sizeof(machine));
         if (ni_has_prefix(head, ELFMAG)) /* the header ends before the machine type */

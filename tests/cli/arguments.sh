@@ -165,7 +165,7 @@ matches "explain: all" "*  iommu.translated *error*  shm.small *" "$("$bin" expl
 same "explain: ids that begin so" "  iommu.slow        warning
   iommu.translated  error" "$("$bin" explain iommu | tail -n +3)"
 matches "explain: a group with rules" "*gid.pick *rule*gid.index *rule*gid.index.differs *info*" "$("$bin" explain gid)"
-matches "explain: a rule" "rule hca.list*reads*sets   NCCL_IB_HCA*docs/rules.md*" "$("$bin" explain hca.list)"
+matches "explain: a rule" "rule hca.list*reads*sets   NCCL_IB_HCA*docs/reference/rules.md*" "$("$bin" explain hca.list)"
 usage "explain: no such id" "no finding or rule has the id ?iommu.translatd?; did you mean ?iommu.translated?[?]" explain iommu.translatd
 usage "explain: nothing near" "no finding or rule has the id ?frobnicate?; ?nccl-init explain? lists all" explain rail.slow frobnicate
 same "help: as --help" "$("$bin" --help)" "$("$bin" help)"
@@ -229,11 +229,11 @@ matches "a table in parts: the first column again" "*
 
 # ---- --root (C6) -----------------------------------------------------------------------------
 
-usage "run with a root" "*uses this machine*plan --root*" --root "$dir/empty" -- echo hi
+usage "run with a root" "*needs the devices of this machine*plan --root*" --root "$dir/empty" -- echo hi
 with=NCCLINIT_ROOT=$dir/empty
-usage "run with NCCLINIT_ROOT" "*uses this machine*NCCLINIT_ROOT*" -- echo hi
+usage "run with NCCLINIT_ROOT" "*needs the devices of this machine*NCCLINIT_ROOT*" -- echo hi
 gives "run with root /" "hi" --root=/ -- echo hi
-usage "a root that is no node's" "--root: $dir/nothing: it has neither proc nor sys*" plan --root "$dir/nothing"
+usage "a root that is no node's" "--root: $dir/nothing: not a recorded node: it has neither proc nor sys*" plan --root "$dir/nothing"
 usage "a root that is not there" "--root: */none: ENOENT*" plan --root "$dir/none"
 printf 'x nonsense\n' >"$dir/bad.tree"
 usage "a root that is no tree" "--root: *bad.tree:1: *" plan --root "$dir/bad.tree"

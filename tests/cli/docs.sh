@@ -11,7 +11,7 @@ esac
 cd "$(dirname "$0")/../.."
 
 catalogue="include/nccl_init/findings.h $(find src -path 'src/*/findings.h' | sort | tr '\n' ' ')"
-man=docs/nccl-init.8
+man=docs/reference/nccl-init.8
 
 # What no golden output names by its id: "ID|FILE|PATTERN|why". The pattern must stand in a golden case's FILE or, if FILE
 # is a path, in that file.
@@ -79,7 +79,7 @@ headings() {
 sed -n 's/^ *NI_\(MAX_HCA\|MAX_NETDEV\|MAX_PORT\|MAX_GID\|GID_TABLE\|MAX_ROUTE\|MAX_GPU\|MAX_CONF\|MAX_ADDR\) = \([0-9]*\).*/\2/p' \
 	include/nccl_init/inventory.h include/nccl_init/gpu.h include/nccl_init/net.h include/nccl_init/rdma.h | sort >"$tmp/bounds"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-sed -n '/^## `fact.truncated`/,/The rest is ignored/p' docs/findings.md | grep -ow '[0-9][0-9,]*' | tr -d , | sort >"$tmp/told"
+sed -n '/^## `fact.truncated`/,/The rest is ignored/p' docs/reference/findings.md | grep -ow '[0-9][0-9,]*' | tr -d , | sort >"$tmp/told"
 same "bounds in findings.md" bounds told
 
 # ---- findings and rules have a heading each, and only they ---------------------------------------
@@ -95,13 +95,13 @@ for rows in $catalogue; do
 done
 LC_ALL=C sort "$tmp/all" >"$tmp/severities"
 cut -d ' ' -f 1 "$tmp/severities" >"$tmp/findings.h"
-headings docs/findings.md >"$tmp/findings.md"
+headings docs/reference/findings.md >"$tmp/findings.md"
 same "findings, in the order of the ids" findings.h findings.md
 "$program" explain | sed -n 's/^  \([a-z0-9]*\.[a-z0-9.-]*\)  *[a-z]*$/\1/p' >"$tmp/listed"
 same "findings, in the list of explain" findings.h listed
 
 "$program" plan --rules | grep '^[a-z]' | sort >"$tmp/rules.c"
-headings docs/rules.md | sort >"$tmp/rules.md"
+headings docs/reference/rules.md | sort >"$tmp/rules.md"
 same "rules" rules.c rules.md
 
 # explain has the page of each: all words of the document, in its order
@@ -111,10 +111,11 @@ sed -n 's/^\([a-z0-9.-]*\) (\(info\|warning\|error\))$/\1 \2/p' "$tmp/pages" >"$
 same "the pages of explain" severities explain
 tr -s '[:space:]' '\n' <"$tmp/pages" | grep -vx -e '(\(info\|warning\|error\))' >"$tmp/explained"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-sed -n '/^## `/,$p' docs/findings.md | sed -e '/^Severity: /d' -e 's/^## `\(.*\)`$/\1/' -e 's|\[[^]]*\](\([^)#]*\)[^)]*)|docs/\1|g' |
+sed -n '/^## `/,$p' docs/reference/findings.md | sed -e '/^Severity: /d' -e 's/^## `\(.*\)`$/\1/' \
+	-e 's|\[[^]]*\](\.\./\([^)#]*\)[^)]*)|docs/\1|g' -e 's|\[[^]]*\](\([^)#]*\)[^)]*)|docs/reference/\1|g' |
 	tr -s '[:space:]' '\n' | sed '/^$/d' >"$tmp/written"
 diff "$tmp/written" "$tmp/explained" >"$tmp/diff" || {
-	complain "explain does not show the words of docs/findings.md:"
+	complain "explain does not show the words of docs/reference/findings.md:"
 	head -n 5 "$tmp/diff"
 }
 
@@ -137,7 +138,7 @@ awk -F '|' '
 	on && !NF { exit }
 	on && match($2, /`[^`]*`/) { rule = substr($2, RSTART + 1, RLENGTH - 2); print rule }
 	on { while (match($3, /NCCL_[A-Z0-9_]*/)) { print rule, substr($3, RSTART, RLENGTH); $3 = substr($3, RSTART + RLENGTH) } }' \
-	docs/rules.md >"$tmp/table"
+	docs/reference/rules.md >"$tmp/table"
 grep -v ' ' "$tmp/table" >"$tmp/rules-table"
 "$program" plan --rules | grep '^[a-z]' >"$tmp/rules-order"
 same "the table of rules.md, in the rules' order" rules-order rules-table
@@ -146,7 +147,7 @@ same "variables in the table of rules.md" rules-set rules-table
 
 # NCCL's variables that rules may set: each of these lists has them all
 grep -o '\bNCCL_[A-Z0-9_]*' "$tmp/sets" | sort -u >"$tmp/variables"
-for list in src/rules/left_unset.c docs/usage.md; do
+for list in src/rules/left_unset.c docs/reference/usage.md; do
 	while read -r name; do
 		grep -qw "$name" "$list" || complain "$list does not list $name, which a rule may set"
 	done <"$tmp/variables"
@@ -154,33 +155,46 @@ done
 
 grep -o '{"[a-z0-9.-]*", \.' src/doctor/checks.c | cut -d '"' -f 2 >"$tmp/check.c"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/rules.md >"$tmp/checks.md"
+sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/reference/rules.md >"$tmp/checks.md"
 same "doctor's checks" check.c checks.md
 grep -oE '\{"[a-z0-9]+\.[a-z0-9.]+", "[^"]+", [a-zA-Z]' src/doctor/seen.c | cut -d '"' -f 2 >"$tmp/seen.c"
 same "doctor's checks, and their titles" check.c seen.c
 # shellcheck disable=SC2016
-sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `.*/\1/p' docs/rules.md >"$tmp/checks.md"
+sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `.*/\1/p' docs/reference/rules.md >"$tmp/checks.md"
 same "the findings of doctor's checks" check.c checks.md
 
+# "CHECK FINDING", from {NI_F_NAME, "CHECK"} and the names of the catalogue
+# shellcheck disable=SC2086 # words
+sed -n 's/^ *X(\([A-Z0-9_]*\), "\([^"]*\)", NI_.*/\1 \2/p' $catalogue >"$tmp/ids"
+sed -n 's/^ *{NI_F_\([A-Z0-9_]*\), "\([a-z0-9.]*\)"},$/\1 \2/p' src/doctor/seen.c |
+	awk 'NR == FNR { id[$1] = $2; next } { print $2, id[$1] }' "$tmp/ids" - | sort >"$tmp/seen.c"
+# shellcheck disable=SC2016
+sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `/\1 `/p' docs/reference/rules.md |
+	awk '{ check = $1; while (match($0, /`[a-z0-9-]*\.[a-z0-9.-]*`/)) {
+		id = substr($0, RSTART + 1, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH)
+		if (id in is) print check, id } }
+	     NR == FNR { is[$2] }' "$tmp/ids" - | sort >"$tmp/checks.md"
+same "the findings of each check, for doctor's rows" seen.c checks.md
+
 awk '/^## `/ { id = substr($2, 2, length($2) - 2) }
-     /^Severity: / { print id, $2 }' docs/findings.md | sort >"$tmp/findings.md"
+     /^Severity: / { print id, $2 }' docs/reference/findings.md | sort >"$tmp/findings.md"
 sort "$tmp/severities" >"$tmp/findings.h"
 same "severities" findings.h findings.md
 
 # one rule for the severity: the cost, which each section names behind it, has one severity in the table
-sed -n '/^## Severity$/,/^## `/ s/^| \([a-zA-Z ]*\) | \(error\|warning\|info\) | .*/\2 (\1)/p' docs/findings.md |
+sed -n '/^## Severity$/,/^## `/ s/^| \([a-zA-Z ]*\) | \(error\|warning\|info\) | .*/\2 (\1)/p' docs/reference/findings.md |
 	sort -u >"$tmp/costs"
-sed -n 's/^Severity: //p' docs/findings.md | sort -u >"$tmp/costs.md"
+sed -n 's/^Severity: //p' docs/reference/findings.md | sort -u >"$tmp/costs.md"
 same "costs of the findings" costs costs.md
 
 # ---- preflight.md lists the findings of a job with their severities, and the settings that are compared
 
 grep '^job\.' "$tmp/severities" >"$tmp/job.h"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-sed -n 's/^| `\(job\.[a-z.]*\)` | \([a-z]*\) | .*/\1 \2/p' docs/preflight.md >"$tmp/preflight.md"
+sed -n 's/^| `\(job\.[a-z.]*\)` | \([a-z]*\) | .*/\1 \2/p' docs/reference/preflight.md >"$tmp/preflight.md"
 same "findings in preflight.md" job.h preflight.md
 sed -n '/ni_job_settings\[/,/^};/p' src/rules/job_settings.c | grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.c"
-sed -n '/^## Settings that must/,/^`NCCL_IB_DISABLE/p' docs/preflight.md | sed -n '/^- /,/^$/p' |
+sed -n '/^## Settings that must/,/^`NCCL_IB_DISABLE/p' docs/reference/preflight.md | sed -n '/^- /,/^$/p' |
 	grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.md"
 same "settings in preflight.md" settings.c settings.md
 
@@ -199,13 +213,14 @@ if [ -x "$program" ]; then
 	# "-o,--output=FILE(NCCLINIT_OUTPUT) For env and snapshot", of the help and of the manual's headings
 	awk -v count="$(echo "$verbs" | wc -w)" '
 		{ n[$1]++; verbs[$1] = verbs[$1] (n[$1] > 1 ? ", " : "") $2 }
+		$1 ~ /^--root=/ { node = verbs[$1] } # each verb that reads the node takes it
 		END {
 			for (option in n) {
 				who = verbs[option]
 				sub(/, [a-z]*$/, " and&", who)
 				sub(/ and, /, " and ", who)
 				if (n[option] == count) who = "every verb"
-				if (n[option] == count - 5 && who !~ /install|log|explain|help|version/) who = "every verb that reads the node"
+				if (verbs[option] == node) who = "every verb that reads the node"
 				print option " For " who
 			}
 		}' "$tmp/help-table" | sort >"$tmp/help-options"
@@ -240,11 +255,11 @@ fi
 # ---- the tour's stops exist ------------------------------------------------------------------------
 
 # "FILE FUNCTION", from [FILE](../FILE): `FUNCTION`, `FUNCTION`.
-tr '\n' ' ' <docs/tour.md | sed 's/  */ /g; s/\[src\//\n[src\//g' >"$tmp/tour"
+tr '\n' ' ' <docs/dev/tour.md | sed 's/  */ /g; s/\[src\//\n[src\//g' >"$tmp/tour"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n 's/^\[\(src[^]]*\)\][^:]*: \(`[^.]*`\)\..*/\1 \2/p' "$tmp/tour" |
 	awk '{ gsub(/[`,]/, ""); for (i = 2; i <= NF; i++) print $1, $i }' >"$tmp/stops"
-[ -s "$tmp/stops" ] || complain "docs/tour.md: no stop found"
+[ -s "$tmp/stops" ] || complain "docs/dev/tour.md: no stop found"
 
 # The table's names: "`NAME`, `NAME` in FILE", "`NAME` there" or alone, of the FILE before it. A FILE is below src/ or not.
 awk -F '|' '
@@ -266,11 +281,11 @@ awk -F '|' '
 			}
 		}
 		flush()
-	}' docs/tour.md >"$tmp/places"
-[ "$(wc -l <"$tmp/places")" -gt 60 ] || complain "docs/tour.md: the table of what is wrong is not understood"
+	}' docs/dev/tour.md >"$tmp/places"
+[ "$(wc -l <"$tmp/places")" -gt 60 ] || complain "docs/dev/tour.md: the table of what is wrong is not understood"
 while read -r file names; do
 	[ ! -e "src/$file" ] || file=src/$file
-	[ -e "$file" ] || complain "docs/tour.md: the table names $file, which does not exist"
+	[ -e "$file" ] || complain "docs/dev/tour.md: the table names $file, which does not exist"
 	for name in $names; do
 		echo "$file $name" >>"$tmp/stops"
 	done
@@ -281,9 +296,9 @@ while read -r file name; do
 		# a function or a table begins a line with its name
 		awk -v name="$name" '
 			/^[a-z}]/ && !/\);$/ && $0 ~ ("(^|[ *])" name "[[(]") { found = 1 }
-			END { exit !found }' "$file" 2>/dev/null || complain "docs/tour.md: $file has no $name"
+			END { exit !found }' "$file" 2>/dev/null || complain "docs/dev/tour.md: $file has no $name"
 		;;
-	*) grep -qw "$name" "$file" 2>/dev/null || complain "docs/tour.md: $file has no $name" ;;
+	*) grep -qw "$name" "$file" 2>/dev/null || complain "docs/dev/tour.md: $file has no $name" ;;
 	esac
 done <"$tmp/stops"
 
@@ -291,14 +306,14 @@ done <"$tmp/stops"
 
 find tests/vm/scenarios -name '*.sh' -exec basename {} .sh \; | sort >"$tmp/tests-vm"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-sed -n '/^## Scenarios/,/^## /s/^- \(`[^:]*`\): .*/\1/p' docs/lab.md | tr -d '`' | tr ',' '\n' | tr -d ' ' |
+sed -n '/^## Scenarios/,/^## /s/^- \(`[^:]*`\): .*/\1/p' docs/dev/lab.md | tr -d '`' | tr ',' '\n' | tr -d ' ' |
 	sort >"$tmp/lab.md"
 same "the lab's scenarios" tests-vm lab.md
 
 # ---- the fuzzing guide has a line for each harness, and only for them -----------------------------
 
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-sed -n '/^## Harnesses/,/^## /s/^- `\([^:]*\)`: .*/\1/p' docs/fuzzing.md | sort >"$tmp/fuzzing.md"
+sed -n '/^## Harnesses/,/^## /s/^- `\([^:]*\)`: .*/\1/p' docs/dev/fuzzing.md | sort >"$tmp/fuzzing.md"
 find tests/fuzz -name 'fuzz_*.c' | sed 's|.*/fuzz_\(.*\)\.c|\1|' | sort >"$tmp/harnesses"
 same "the harnesses" harnesses fuzzing.md
 
@@ -306,14 +321,14 @@ same "the harnesses" harnesses fuzzing.md
 
 if [ -x "${program%/*}/nccl-init-hook" ]; then
 	"${program%/*}/nccl-init-hook" --help | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/hook-help"
-	sed -n '/^\.SH OPTIONS/,/^\.PP/p' docs/nccl-init-hook.8 | tr -d '\134' | sed -n 's/^\.BR\{0,1\} \(--[a-z-]*\).*/\1/p' |
+	sed -n '/^\.SH OPTIONS/,/^\.PP/p' docs/reference/nccl-init-hook.8 | tr -d '\134' | sed -n 's/^\.BR\{0,1\} \(--[a-z-]*\).*/\1/p' |
 		sort -u >"$tmp/hook-man"
 	same "the hook's options" hook-help hook-man
 fi
 
 # ---- the manual is clean roff --------------------------------------------------------------------
 
-for page in "$man" docs/nccl-init-hook.8; do
+for page in "$man" docs/reference/nccl-init-hook.8; do
 	grep -qF "\"nccl-init $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)\"" "$page" ||
 		complain "$page: .TH has another version"
 	if command -v groff >/dev/null; then
@@ -333,7 +348,7 @@ done
 # ---- links lead somewhere ------------------------------------------------------------------------
 
 set +f
-for file in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md k8s/README.md; do
+for file in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md $(find docs -name '*.md') k8s/README.md; do
 	sed -n 's/\](/\n](/gp' "$file" | sed -n 's/^](\([^)]*\)).*/\1/p' >"$tmp/links"
 	while IFS= read -r link; do
 		case $link in

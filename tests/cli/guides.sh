@@ -20,7 +20,7 @@ guides="$changing verify fleet troubleshooting"
 # ---- sections, and the way to each guide from the README -----------------------------------------
 
 for guide in $guides; do
-    file=docs/$guide.md
+    file=docs/guides/$guide.md
     wrong=
     for words in '**For whom**' 'When it is wrong'; do
         case $guide-$words in
@@ -54,12 +54,12 @@ blocks() {
 
 parsed=0
 for guide in $guides; do
-    blocks sh "docs/$guide.md" >"$tmp/blocks"
+    blocks sh "docs/guides/$guide.md" >"$tmp/blocks"
     [ -s "$tmp/blocks" ] || continue
     awk -v base="$tmp/block" '/^@ [0-9]+$/ { close(out); out = base "." $2; next } { print >out }' "$tmp/blocks"
     for block in "$tmp"/block.*; do
         parsed=$((parsed + 1))
-        sh -n "$block" 2>"$tmp/err" || fail "docs/$guide.md:${block##*.}: does not parse" "$(cat "$tmp/err")"
+        sh -n "$block" 2>"$tmp/err" || fail "docs/guides/$guide.md:${block##*.}: does not parse" "$(cat "$tmp/err")"
         rm "$block"
     done
 done
@@ -69,7 +69,7 @@ matches "shell blocks that parse" "[1-9][0-9]*" "$parsed"
 # prompt or at the block's end. It is run with the environment of the golden case NODE and these variables; the lines of
 # the sample must stand in the output in that order. A line "..." stands for lines left out, " ..." at the end of a line
 # for the rest of it.
-for file in README.md docs/*.md; do
+for file in README.md docs/*/*.md; do
     blocks console "$file" >"$tmp/blocks"
     grep '^\$ .*nccl-init .*--root tests/nodes/' "$tmp/blocks" >"$tmp/samples"
     while read -r _ command; do
@@ -112,32 +112,32 @@ for file in README.md docs/*.md; do
         echo "$file $command" >>"$tmp/sampled"
     done <"$tmp/samples"
 done
-for must in 'README.md nccl-init plan --root tests/nodes/h100-pod.tree' 'docs/usage.md nccl-init doctor ' \
-    'docs/usage.md nccl-init topo ' 'docs/findings.md nccl-init env '; do # the first is what `./dev demo` shows
+for must in 'README.md nccl-init plan --root tests/nodes/h100-pod.tree' 'docs/reference/usage.md nccl-init doctor ' \
+    'docs/reference/usage.md nccl-init topo ' 'docs/reference/findings.md nccl-init env '; do # the first is what `./dev demo` shows
     grep -q "^$must" "$tmp/sampled" || fail "samples" "none of $must"
 done
 # a finding's line is quoted in such a sample only; those of selftest.md come from a device
-same "findings that are quoted by hand" "" "$(grep -nE '^ *nccl-init: (error|warning|info): [a-z0-9-]+\.[a-z0-9.-]+: ' README.md docs/*.md |
-    grep -v -e '^docs/selftest.md:' -e '^docs/findings.md:[0-9]*:nccl-init: warning: hca.port.down: ')"
+same "findings that are quoted by hand" "" "$(grep -nE '^ *nccl-init: (error|warning|info): [a-z0-9-]+\.[a-z0-9.-]+: ' README.md docs/*/*.md |
+    grep -v -e '^docs/reference/selftest.md:' -e '^docs/reference/findings.md:[0-9]*:nccl-init: warning: hca.port.down: ')"
 
 # ---- commands in pods --------------------------------------------------------------------------------
 
 # `kubectl logs job/NAME` takes one of the job's pods, and not always that of rank 0, which has the table.
-same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/all-reduce' README.md docs/*.md k8s/README.md)"
+same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/all-reduce' README.md docs/*/*.md k8s/README.md)"
 # Where the policy and the chart job have the program.
 path=$(sed -n 's|^- \(/.*/nccl-init\)$|\1|p' k8s/charts/job/templates/_helpers.tpl)
 same "exec into a pod: the program's place" "$path" \
-    "$(cat README.md docs/*.md k8s/README.md | sed -n 's/.* exec .*\(idle-0\|job.train\) -- \([^ ]*nccl-init\) .*/\2/p' | sort -u)"
+    "$(cat README.md docs/*/*.md k8s/README.md | sed -n 's/.* exec .*\(idle-0\|job.train\) -- \([^ ]*nccl-init\) .*/\2/p' | sort -u)"
 # The way into a pod of today: the words after `--` are run here, with another place for /tmp.
 mkdir "$tmp/pod" "$tmp/bin"
 # shellcheck disable=SC2016 # the stub's
 printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n' >"$tmp/bin/kubectl"
 chmod +x "$tmp/bin/kubectl"
 cp "$program" "$tmp/pod/nccl-init"
-blocks sh docs/migrate.md | sed -n "\\|/tmp/nccl-init|s|/tmp/|$tmp/|gp" >"$tmp/into"
+blocks sh docs/guides/migrate.md | sed -n "\\|/tmp/nccl-init|s|/tmp/|$tmp/|gp" >"$tmp/into"
 (cd "$tmp/pod" && PATH=$tmp/bin:$PATH sh -e "$tmp/into") >"$tmp/out" 2>"$tmp/err"
-matches "docs/migrate.md: the program in a pod of today" "*Plan: *READY*: *" "$(cat "$tmp/out" "$tmp/err")"
-[ -s "$tmp/pod/node.tree" ] || fail "docs/migrate.md: snapshot" "no recording"
+matches "docs/guides/migrate.md: the program in a pod of today" "*Plan: *READY*: *" "$(cat "$tmp/out" "$tmp/err")"
+[ -s "$tmp/pod/node.tree" ] || fail "docs/guides/migrate.md: snapshot" "no recording"
 
 # ---- ids ---------------------------------------------------------------------------------------------
 
@@ -149,9 +149,9 @@ areas=$(sed 's/\..*//' "$tmp/ids" | sort -u | tr '\n' '|')
 # what stands in backquotes and begins like an id; rdma.max is a file of the cgroup
 for guide in $guides; do
     # shellcheck disable=SC2016 # the backquotes are Markdown's
-    grep -o '`[^`]*`' "docs/$guide.md" | tr -d '`' |
+    grep -o '`[^`]*`' "docs/guides/$guide.md" | tr -d '`' |
         grep -E "^(${areas%|})\.[a-z0-9.-]+\$" | grep -vxF -e rdma.max | sort -u >"$tmp/used"
-    same "docs/$guide.md: ids that do not exist" "" "$(grep -vxF -f "$tmp/ids" "$tmp/used")"
+    same "docs/guides/$guide.md: ids that do not exist" "" "$(grep -vxF -f "$tmp/ids" "$tmp/used")"
 done
 
 # each entry of the index: the text, cause, findings or why none, what to do
@@ -169,22 +169,22 @@ awk '
     /^Cause: ./ { cause = 1 }
     /^Findings: (none: .|`)/ { findings = 1 }
     /^Do: ./ { action = 1 }
-    END { done() }' docs/troubleshooting.md >"$tmp/entries"
-same "docs/troubleshooting.md: entries" "" "$(cat "$tmp/entries")"
+    END { done() }' docs/guides/troubleshooting.md >"$tmp/entries"
+same "docs/guides/troubleshooting.md: entries" "" "$(cat "$tmp/entries")"
 # shellcheck disable=SC2016
-grep '^Findings: `' docs/troubleshooting.md | grep -o '`[^`]*`' | tr -d '`' | sort -u >"$tmp/used"
-same "docs/troubleshooting.md: what is no finding" "" "$(grep -vxF -f "$tmp/findings" "$tmp/used")"
+grep '^Findings: `' docs/guides/troubleshooting.md | grep -o '`[^`]*`' | tr -d '`' | sort -u >"$tmp/used"
+same "docs/guides/troubleshooting.md: what is no finding" "" "$(grep -vxF -f "$tmp/findings" "$tmp/used")"
 
 # ---- manifests ---------------------------------------------------------------------------------------
 
 for guide in $guides; do
-    grep -oE '(^|[^A-Za-z0-9./-])k8s/[A-Za-z0-9@._/-]*[A-Za-z0-9]' "docs/$guide.md" | grep -o 'k8s/.*' | sort -u |
+    grep -oE '(^|[^A-Za-z0-9./-])k8s/[A-Za-z0-9@._/-]*[A-Za-z0-9]' "docs/guides/$guide.md" | grep -o 'k8s/.*' | sort -u |
         while read -r path; do [ -e "$path" ] || echo "$path"; done >"$tmp/missing"
-    same "docs/$guide.md: manifests that are not there" "" "$(cat "$tmp/missing")"
+    same "docs/guides/$guide.md: manifests that are not there" "" "$(cat "$tmp/missing")"
 done
 
 # What the guides tell people to type must run, as far as it needs no cluster: each release is rendered.
-for file in $(for guide in $guides; do echo "docs/$guide.md"; done) docs/hook.md k8s/README.md; do
+for file in $(for guide in $guides; do echo "docs/guides/$guide.md"; done) docs/guides/hook.md k8s/README.md; do
     blocks sh "$file" | sed -e :a -e '/\\$/N; s/\\\n//; ta' |
         sed -nE "s|^helm (install\|upgrade\|template) ([a-z-]+ k8s/.*)|$file \2|p" |
         sed -e 's/ [#|].*//' -e 's/--reuse-values//; s/--create-namespace//'
@@ -193,7 +193,7 @@ matches "commands of helm" "[1-9][0-9]*" "$(wc -l <"$tmp/commands" | tr -d ' ')"
 if why=$(.dev/k8s tools 2>&1); then
     # the files of values that they write first
     mkdir "$tmp/values"
-    cat docs/*.md k8s/README.md | awk -v folder="$tmp/values/" '
+    cat docs/*/*.md k8s/README.md | awk -v folder="$tmp/values/" '
         /^cat >[a-z-]*\.yaml <</ { file = folder substr($2, 2); end = $3; gsub(/[<\047]/, "", end); next }
         file != "" && $0 == end { file = "" }
         file != "" { print >file }'
@@ -202,7 +202,7 @@ if why=$(.dev/k8s tools 2>&1); then
         same "$file: helm $command" "0 " "$? $(cat "$tmp/err")"
         grep -q '^kind: ' "$tmp/out" || fail "$file: helm $command" "it renders to nothing"
     done <"$tmp/commands"
-    cat k8s/README.md docs/*.md | grep -oE -e '-k k8s/[A-Za-z0-9_/-]*' | sort -u >"$tmp/used"
+    cat k8s/README.md docs/*/*.md | grep -oE -e '-k k8s/[A-Za-z0-9_/-]*' | sort -u >"$tmp/used"
     while read -r _ path; do
         .dev/k8s render "$path" >"$tmp/out" 2>"$tmp/err"
         same "-k $path" 0 "$?"

@@ -94,7 +94,7 @@ of "no limit in the spec" YES "*(231:192)" "$(listed 18446744073709551615)"
 
 of "not JSON" WRONG "no JSON: * in config.json" '{"linux": '
 of "a key twice" WRONG "no JSON: *" '{"linux": {}, "linux": {}}'
-of "no Linux container" WRONG "config.json is of no Linux container" '{"windows": {}}'
+of "no Linux container" WRONG "config.json does not describe a Linux container" '{"windows": {}}'
 of "nested deep" WRONG "JSON nested deeper than 16 in config.json" "$(printf '[%.0s' {1..100000})"
 of "many values" WRONG "JSON with more than 262144 values in config.json" "$(config "$uverbs" "$rule" "\"x\": [$(yes '{}' | head -n 1000000 | paste -sd,)],")"
 rm node/bundle/config.json
@@ -107,7 +107,7 @@ config "$uverbs" "$rule" >node/bundle/config.json
 state created >told
 says "created" YES "*"
 state "" >told
-says "no status" NO "*as of Kata Containers"
+says "no status" NO "*as with Kata Containers"
 for status in running stopped; do
     state "$status" >told
     says "status $status" WRONG "the state is not of the stage createRuntime"
@@ -130,7 +130,7 @@ state >told
 process 42 30 /usr/bin/crun 2
 says "the monitor adopted it" YES "*"
 process 42 1 /usr/bin/crun 2
-says "of init" WRONG "process 42 is not a container's of the runtime that started this hook"
+says "of init" WRONG "process 42 is not in a container of the runtime that started this hook"
 process 42 99 /usr/bin/crun 2
 says "of somebody else" WRONG "process 42 is not *"
 process 42 40 /usr/bin/crun 1
@@ -299,7 +299,7 @@ live() {
     raised_not "a pid that ended" "*process $target: ESRCH (*)"
     kill "$listener"
     state creating "$$" "$dir/bundle" >told
-    raised_not "its own parent" "*is not a container's*"
+    raised_not "its own parent" "*is not in a container*"
 }
 export dir hook failures
 export -f live config state same matches pass fail
@@ -326,7 +326,7 @@ same "the file" "$dir/bin/nccl-init-hook [\"nccl-init-hook\",\"--memlock=64M\",\
 works "again, by itself" bin/nccl-init-hook "${to[@]}"
 matches "without limit" '*"args": \["nccl-init-hook", "--memlock=max"\]*' "$(cat "h o/hooks.d/50-nccl-init.json")"
 # shellcheck disable=SC2016 # of Markdown
-same "the file in docs/hook.md" "$(sed -n '/^```json/,/^```/p' "$OLDPWD/docs/hook.md" | sed '1d;$d')" \
+same "the file in docs/guides/hook.md" "$(sed -n '/^```json/,/^```/p' "$OLDPWD/docs/guides/hook.md" | sed '1d;$d')" \
     "$(sed "s|$dir/bin|/usr/libexec/oci/hooks.d|" "h o/hooks.d/50-nccl-init.json")"
 same "nothing beside them" "50-nccl-init.json nccl-init-hook" "$(find bin "h o" -type f -printf '%f\n' | sort | xargs)"
 works "--remove" "$hook" "${to[@]/--install/--remove}"

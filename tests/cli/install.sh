@@ -144,7 +144,7 @@ mkdir elsewhere
 ln -sfn elsewhere link
 fails "a link to a directory of that name" "link: *link*; a link to a directory is followed only if the path ends in a slash" link
 same "a link to a directory: nothing is there, the link stays" "no symbolic link" "$([ -e elsewhere/nccl-init ] || echo no) $(stat -c %F link)"
-fails "a pipe of that name" "pipe: ENOTBLK (*); name another" pipe
+fails "a pipe of that name" "pipe: ENOTBLK (*); name another file" pipe
 long=$(printf '%5000s' '' | tr ' ' x)
 fails "a name that is too long" "xxxx*...: ENAMETOOLONG (*)" "$long"
 
@@ -195,7 +195,7 @@ if command -v setcap >/dev/null && setcap cap_sys_resource,cap_ipc_lock=p "$bin"
     done
     if in_mounts "mount -t tmpfs -o nosuid none shared && '$bin' install shared; echo \$?; getcap shared/nccl-init"; then
         same "nosuid: status, capabilities" "0 shared/nccl-init cap_ipc_lock,cap_sys_resource=p" "$(xargs <out)"
-        matches "nosuid: told" "*warning: shared/nccl-init: the file system is mounted nosuid here*" "$(cat err)"
+        matches "nosuid: told" "*warning: shared/nccl-init: this file system is mounted nosuid;*" "$(cat err)"
     fi
     if in_mounts "mount -t ramfs none shared && '$bin' install shared; echo \$?"; then
         same "a file system without capabilities: status" 0 "$(cat out)"
@@ -211,7 +211,7 @@ fi
 if unshare -m mount -t tmpfs none shared 2>/dev/null; then
     in_mounts "mount -t tmpfs -o noexec,nosuid none shared && '$bin' install shared; echo \$?"
     same "noexec: status" 0 "$(cat out)"
-    matches "noexec: told, nosuid not" "nccl-init: warning: shared/nccl-init: the file system is mounted noexec here*" "$(cat err)"
+    matches "noexec: told, nosuid not" "nccl-init: warning: shared/nccl-init: this file system is mounted noexec;*" "$(cat err)"
     same "noexec: one line" 1 "$(wc -l <err | tr -d ' ')"
     in_mounts "mount -t tmpfs -o size=64k none shared && echo old >shared/nccl-init && '$bin' install shared
         echo \$?; cat shared/nccl-init; ls -A shared"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # preflight between processes of this machine, without RDMA: who takes part, what each says, --once, and when `run` starts
-# the command. With RDMA: the lab (docs/lab.md); many pods: tests/preflight.
+# the command. With RDMA: the lab (docs/dev/lab.md); many pods: tests/preflight.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
@@ -22,7 +22,7 @@ port=$((20000 + $$ % 10000))
 usage "nothing tells" "*--peers*" preflight
 usage "no rank" "*rank*" preflight --peers=localhost
 usage "a rank too large" "*rank*" preflight --peers=localhost --rank=2 --ranks=2
-usage "a recorded node" "*preflight*uses this machine*" preflight --root="$(nodes)/h100-12dev.tree"
+usage "a recorded node" "*preflight*needs the devices of this machine*" preflight --root="$(nodes)/h100-12dev.tree"
 usage "--preflight of the verb" "*is not an option of \`preflight\`*" preflight --preflight=warn
 usage "--preflight=on" "--preflight: \`on\` is not valid; expected one of: off, warn, require" --preflight=on -- true
 out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
@@ -37,10 +37,10 @@ out=$(LOCAL_RANK=1 "$bin" preflight --json --peers=localhost --rank=0 --ranks=2 
 matches "another process of the pod: JSON" '0 {*"verdict": "good",*"line": "good: left to local rank 0 of this pod"*' "$status $out"
 "$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 >out 2>err
 out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
-same "--once of the verb: said again" "0 preflight: not tested: made before, as once.verb tells" "$status $out"
+same "--once of the verb: said again" "0 preflight: not tested: from an earlier start, kept in once.verb" "$status $out"
 echo "bad: nccl-init preflight: 0/1 test" >once.verb
 out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 --job=test 2>err) && status=0 || status=$?
-same "--once of the verb: bad" "1 preflight: bad: made before, as once.verb tells" "$status $out"
+same "--once of the verb: bad" "1 preflight: bad: from an earlier start, kept in once.verb" "$status $out"
 
 # ---- two of them -----------------------------------------------------------------------------
 
@@ -141,6 +141,61 @@ else
     skip "no key" "no network namespace of its own"
 fi
 
+# ---- a secret ----------------------------------------------------------------------------------
+
+printf 'hush-0123456789abcdef' >secret
+printf 'hush-0123456789abcdef\n' >newline
+printf 'too-short' >short
+pod 1 preflight --job-secret=secret --json --log-level=debug
+export NCCLINIT_JOB_SECRET=secret
+pod 0 preflight --json --log-level=debug
+unset NCCLINIT_JOB_SECRET
+wait
+matches "a secret" '0 0 {*"line": "not tested: no pod of the job has a rail; 2 of 2 pods came"*' "$(cat 0.status 1.status | xargs) $(cat 0.out)"
+same "... is in no output" "" "$(grep -l hush ./?.out ./?.err || true)"
+pod 0 preflight --job-secret=secret --within=3
+pod 1 preflight --job-secret=newline --within=1
+wait
+same "another secret: a newline is a byte" "1 preflight: bad: pod 0 has another secret than this pod (--job-secret)" "$(cat 1.status 1.out | xargs)"
+matches "another secret: at pod 0" "*1 of 2 pods never came*(refused: strangers: *without the key or secret of the job; the last one from *)*" "$(cat 0.out)"
+pod 0 preflight --job-secret=secret --within=3
+pod 1 preflight --within=1
+wait
+matches "a secret at pod 0 alone" "1 preflight: bad: pod 0 refused this pod: it has no secret (--job-secret), and pod 0 has one*" "$(cat 1.status 1.out | xargs)"
+pod 0 preflight --within=3
+pod 1 preflight --job-secret=secret --within=1
+wait
+matches "a secret, and none at pod 0" "1 preflight: bad: pod 0 has no secret, and this pod has one: --job-secret is for all pods*" "$(cat 1.status 1.out | xargs)"
+for n in 0 1; do
+    pod "$n" preflight --job-secret=absent
+    wait
+    matches "no such file, rank $n" "1 preflight: bad: --job-secret: absent: ENOENT (*); mount the Secret of the job there" "$(cat "$n.status" "$n.out" | xargs)"
+    pod "$n" preflight --job-secret=short
+    wait
+    matches "too few bytes, rank $n" "1 preflight: bad: --job-secret: short: it must have 16 to 1024 bytes; *" "$(cat "$n.status" "$n.out" | xargs)"
+done
+out=$(NCCLINIT_JOB_SECRET=absent "$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 -- echo ran 2>&1) && status=0 || status=$?
+matches "no such file, and require" "125 *error: command not started: --preflight=require, but the preflight is bad: --job-secret: absent: *" "$status $out"
+# What the command has of it: no variable, and no descriptor. Its process never read it.
+for n in 0 1; do
+    NCCLINIT_JOB_SECRET=secret "$bin" --preflight=require --mode=tcp --peers=localhost:$port --rank="$n" --ranks=2 --job=test -- \
+        sh -c 'env; ls -l /proc/self/fd' >"$n.out" 2>&1 &
+done
+wait
+matches "before a command" "*PATH=*" "$(cat 1.out)"
+same "... which has nothing of it" "" "$(grep -i 'hush\|secret$\|JOB_SECRET' 0.out 1.out || true)"
+if [ -e /proc/sys/net/core/netdev_max_backlog ]; then
+    for n in 0 1; do # without --job
+        "$bin" --preflight=require --mode=tcp --job-secret=secret --peers=localhost:$port --rank="$n" --ranks=2 -- echo ran >"$n.out" 2>"$n.err" &
+    done
+    wait
+    same "no key but a secret, on a host network, and require" "ran ran" "$(cat 0.out 1.out | xargs)"
+    "$bin" preflight --mode=tcp --job-secret=secret --peers=localhost:$port --rank=0 --ranks=2 --within=1 >out 2>&1
+    matches "... and it is only told" "*info: job.key.name*" "$(cat out)"
+else
+    skip "a secret on a host network" "this is none"
+fi
+
 # ---- before a command ------------------------------------------------------------------------
 
 # runs N OPTION...: `run`
@@ -166,7 +221,7 @@ same "a verdict that is enough" "0 ran 0 ran" "$(cat 0.status 0.out 1.status 1.o
 runs 1 --preflight=require --mode=tcp --once=once.1
 wait
 same "--once: skipped" "0 ran" "$(cat 1.status 1.out | xargs)"
-matches "--once: said" "*nccl-init: preflight: not tested: made before, as once.1 tells*" "$(cat 1.err)"
+matches "--once: said" "*nccl-init: preflight: not tested: from an earlier start, kept in once.1*" "$(cat 1.err)"
 # replaced while the others run: nobody is there
 for n in 0 1; do
     runs "$n" --preflight=require --mode=tcp --within=1 --once=once.late
@@ -226,7 +281,7 @@ same "--once: what is no verdict stays" "precious precious" "$(cat precious) $(r
 echo "good: nccl-init preflight: 0/1 a" >planted
 chown 65534 planted 2>/dev/null && {
     out=$("$bin" --preflight=require --peers=localhost --rank=0 --ranks=1 --job=a --once=planted -- echo ran 2>&1)
-    same "--once: another user's verdict is none" 0 "$(printf '%s\n' "$out" | grep -c 'made before')"
+    same "--once: another user's verdict is none" 0 "$(printf '%s\n' "$out" | grep -c 'from an earlier start')"
 }
 : >empty
 "$bin" --preflight=require --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=empty -- true 2>err
@@ -237,7 +292,7 @@ matches "nothing tells: why" "*error: command not started: --preflight=require, 
 out=$("$bin" --require=preflight -- echo ran 2>err) && status=0 || status=$?
 matches "a word of --require" "125 *error: command not started: --require=preflight, but *--peers*" "$status $out$(cat err)"
 out=$(LOCAL_RANK=1 "$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
-matches "nothing tells: another process of the pod" "125 *error: command not started: --preflight=require, but *: nothing tells who takes part*" "$status $out$(cat err)"
+matches "nothing tells: another process of the pod" "125 *error: command not started: --preflight=require, but *: it is not known which pods take part*" "$status $out$(cat err)"
 out=$("$bin" --selftest=warn --preflight=warn --peers=localhost --rank=0 --ranks=1 -- echo ran 2>err) && status=0 || status=$?
 matches "one pod" "0 ran*warning: preflight: not tested: one pod takes part: *" "$status $out$(cat err)"
 same "one pod: each finding once" 1 "$(grep -c 'verbs.none' err)"
@@ -246,7 +301,7 @@ env $(awk 'BEGIN { for (; i < 300; i++) print "NCCL_X" i "=" }') \
     "$bin" --preflight=warn --peers=localhost --rank=0 --ranks=1 -- true 2>err
 same "one pod: too many findings: said once" 1 "$(grep -c 'more findings are not shown' err)"
 out=$("$bin" --preflight=warn -- echo ran 2>err) && status=0 || status=$?
-matches "nothing tells: warn" "0 ran*warning: preflight: bad: nothing tells who takes part*" "$status $out$(cat err)"
+matches "nothing tells: warn" "0 ran*warning: preflight: bad: it is not known which pods take part*" "$status $out$(cat err)"
 
 # ---- a signal --------------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ same "doctor --probe: they count" "1 1" "$? $("$bin" doctor --probe --brief 2>/d
 matches "doctor --probe: JSON" '*"selftest": {*"passed": 0,*' "$("$bin" doctor --probe --json 2>/dev/null)"
 same "without --probe there is none" 0 "$("$bin" doctor --json 2>/dev/null | grep -c '"selftest"')"
 usage "a recorded node: --probe" "*doctor --probe*this machine*" doctor --probe --root="$(nodes)/h100-12dev.tree"
-usage "a recorded node" "*selftest*uses this machine*doctor --root=*" selftest --root="$(nodes)/h100-12dev.tree"
+usage "a recorded node" "*selftest*needs the devices of this machine*doctor --root=*" selftest --root="$(nodes)/h100-12dev.tree"
 usage "an operand" "*takes no operands*" selftest mlx5_6
 usage "--selftest of the verb" "*is not an option of \`selftest\`*" selftest --selftest=warn
 for wrong in size=0 size=16383 size=65G size=x bytes=0 bytes=1025G bytes=-1 deadline=0 deadline=3601 deadline=1d; do

@@ -2,7 +2,7 @@
 """
 strange-secrets.py NCCL-INIT MKTREE NODES DIR [quick]: plants secrets in every file and variable that a masked recording
 can hold, takes recordings, and searches them. Written without having read what the program keeps: only the manual,
-SECURITY.md, docs/tree.md, and what a recording without --mask shows.
+SECURITY.md, docs/reference/tree.md, and what a recording without --mask shows.
 
 SPDX-License-Identifier: Apache-2.0
 """

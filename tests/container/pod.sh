@@ -21,7 +21,7 @@ value() { printf '%s\n' "$out" | sed -n "s/^$1:\{0,1\}[[:space:]]\{1,\}//p"; }
 
 # ---- entry point -------------------------------------------------------------------------------
 
-# as docs/usage.md has it: FROM the user's image, COPY --from=nccl-init
+# as docs/reference/usage.md has it: FROM the user's image, COPY --from=nccl-init
 for variant in caps plain; do
     mkdir -p "$dir/user"
     cat >"$dir/user/Containerfile" <<X
@@ -121,7 +121,7 @@ kept() { # VOLUME
 same "the copy's capabilities work there" "1000 $lock" "$(kept shared:/shared:ro,suid)"
 same "but not on a nosuid mount" "1000 $none" "$(kept shared:/shared:ro)"
 start -v shared:/shared localhost/nccl-init:caps install /shared 2>"$dir/err"
-matches "of which install warns" "*installed*warning: /shared/nccl-init: the file system is mounted nosuid here*" "$(cat "$dir/err")"
+matches "of which install warns" "*installed*warning: /shared/nccl-init: this file system is mounted nosuid;*" "$(cat "$dir/err")"
 start -v shared:/shared:ro localhost/nccl-init:caps install /shared 2>"$dir/err"
 same "read-only volume: status" 1 $?
 matches "read-only volume: told" "*EROFS (*); mount the volume without readOnly*" "$(cat "$dir/err")"

@@ -86,13 +86,13 @@ for program in plain with strong; do
     out=$(given NCCLINIT_ONCE="$dir/open/kept" "$program" $alone -- echo ran 2>"$dir/err")
     same "$program: NCCLINIT_ONCE: kept" "ran $kept 1000" "$out $(cat "$dir/open/kept") $(stat -c %u "$dir/open/kept")"
     out=$(given NCCLINIT_ONCE="$dir/open/kept" "$program" $alone --log-level=info -- echo ran 2>&1)
-    matches "$program: NCCLINIT_ONCE: read" "*preflight: not tested: made before*ran" "$out"
+    matches "$program: NCCLINIT_ONCE: read" "*preflight: not tested: from an earlier start*ran" "$out"
     echo precious >"$dir/closed/kept"
     out=$(given NCCLINIT_ONCE="$dir/closed/kept" "$program" $alone -- echo ran 2>"$dir/err")
     same "$program: NCCLINIT_ONCE where the user may not write" "ran precious" "$out $(cat "$dir/closed/kept")"
     echo "$kept" >"$dir/closed/kept"
     out=$(given NCCLINIT_ONCE="$dir/closed/kept" "$program" $alone --log-level=info -- echo ran 2>&1)
-    same "$program: NCCLINIT_ONCE where the user may not read" 0 "$(printf '%s\n' "$out" | grep -c 'made before')"
+    same "$program: NCCLINIT_ONCE where the user may not read" 0 "$(printf '%s\n' "$out" | grep -c 'from an earlier start')"
     ln -sf "$dir/closed/kept" "$dir/open/link"
     given NCCLINIT_ONCE="$dir/open/link" "$program" $alone -- true 2>"$dir/err"
     same "$program: NCCLINIT_ONCE: a link is left" "$dir/closed/kept" "$(readlink "$dir/open/link")"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fault injection at the door: what the parts of this program share. docs/fault-injection.md says
+/* Fault injection at the door: what the parts of this program share. docs/dev/fault-injection.md says
    what is injected and how an outcome is judged. */
 #ifndef NCCL_INIT_TEST_INJECT_H
 #define NCCL_INIT_TEST_INJECT_H

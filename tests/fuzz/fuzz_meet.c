@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What comes from other pods and launchers. A message: what is read is written and read again as the
-   same. With a '=' in front: the environment of a pod, an entry a line. */
+   same. With a '=' in front: the environment of a pod, an entry a line. With a '#' in front: what
+   comes where the job has a secret; two bytes say which bit is changed on the way. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,10 @@
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/secret.h"
 #include "preflight/wire.h"
+
+static struct ni_auth plain; /* messages carry no code */
 
 static bool prints(const char *s)
 {
@@ -29,15 +33,42 @@ static void check_message(const char *text, size_t n)
 
     if (!ni_message_take(text, n, &a))
         return;
-    ni_message_put(&t, &a);
+    ni_message_put(&t, &plain, &a);
     FUZZ_CHECK(!t.cut, "cut");
     FUZZ_CHECK(prints(first + NI_WIRE_HEAD) || first[t.len - 1] == '\n', "control characters");
     memset(&b, 0xee, sizeof(b));
     FUZZ_CHECK(ni_message_take(first + NI_WIRE_HEAD, t.len - NI_WIRE_HEAD, &b), "%s",
                first + NI_WIRE_HEAD);
-    ni_message_put(&again, &b);
+    ni_message_put(&again, &plain, &b);
     FUZZ_CHECK(again.len == t.len && memcmp(first, second, t.len) == 0, "%s, and %s",
                first + NI_WIRE_HEAD, second + NI_WIRE_HEAD);
+}
+
+/* Only the next message of the other side is taken, and only as it was. */
+static void check_code(const char *text, size_t n)
+{
+    static struct ni_message m, got;
+    static char sent[1 << 18];
+    static struct ni_secret secret;
+    struct ni_auth pod = {.secret = &secret, .own = NI_PARTICIPANT};
+    struct ni_auth hub = {.secret = &secret, .own = NI_COORDINATOR};
+    struct ni_text t = ni_text_on(sent, sizeof(sent));
+    const size_t at = n < 2 ? 0 : (uint8_t)text[0] | (size_t)(uint8_t)text[1] << 8;
+    char *bytes = sent + NI_WIRE_HEAD, *changed;
+
+    FUZZ_CHECK(ni_message_open(text, n, &hub, &got) == -EBADMSG, "taken without the secret");
+    if (n < 2 || !ni_message_take(text + 2, n - 2, &m))
+        return;
+    ni_message_put(&t, &pod, &m);
+    FUZZ_CHECK(!t.cut, "cut");
+    n = t.len - NI_WIRE_HEAD;
+    changed = &bytes[at / 8 % n];
+    *changed ^= (char)(1 << at % 8);
+    FUZZ_CHECK(ni_message_open(bytes, n, &hub, &got) == -EBADMSG, "bit %zu changed", at);
+    *changed ^= (char)(1 << at % 8);
+    FUZZ_CHECK(ni_message_open(bytes, n, &pod, &got) == -EBADMSG, "its own");
+    FUZZ_CHECK(ni_message_open(bytes, n, &hub, &got) == 0, "%s", bytes + NI_CODE_BYTES);
+    FUZZ_CHECK(ni_message_open(bytes, n, &hub, &got) == -EBADMSG, "twice");
 }
 
 static void check_party(char *text)
@@ -76,6 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     if (text[0] == '=')
         check_party(text + 1);
+    else if (text[0] == '#')
+        check_code(text + 1, size - 1);
     else
         check_message(text, size);
     free(text);

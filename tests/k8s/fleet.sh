@@ -398,8 +398,8 @@ sed -i -e "$rail s/^f .\/state .*/f .\/state 1: DOWN/" -e '/net\/net3$/,/^d/ s/^
 sed -i 's/28.37.1014/28.39.2048/' "$tmp/snapshots/gpu-7.tree"
 echo '{' >"$tmp/snapshots/gpu-5.json"
 fleet "$tmp/snapshots"
-sed -n '/^\$ k8s.fleet snapshots$/,/^\.\.\.$/p' docs/fleet.md | sed '1d; $d' >"$tmp/sample"
-same "docs/fleet.md: the sample" "1 $(cat "$tmp/sample")" "$status $(head -n "$(grep -c '' "$tmp/sample")" "$tmp/out")"
+sed -n '/^\$ k8s.fleet snapshots$/,/^\.\.\.$/p' docs/guides/fleet.md | sed '1d; $d' >"$tmp/sample"
+same "docs/guides/fleet.md: the sample" "1 $(cat "$tmp/sample")" "$status $(head -n "$(grep -c '' "$tmp/sample")" "$tmp/out")"
 
 # ---- a cluster -----------------------------------------------------------------------------------------------
 
@@ -573,8 +573,8 @@ for node in tests/nodes/*.tree; do
     [ "${#first}" -le "$longest" ] || fail "the message of $node" "its first lines are longer than $longest"
 done
 condition=$(sed -n 's/.*"condition": "\(.*\)",/\1/p' $rule)
-same "docs/fleet.md: the condition is the rule's" "$condition" \
-    "$(grep -oE '(type: |type=="|condition="|type=")[A-Z][A-Za-z]+' docs/fleet.md | grep -oE '[A-Z][A-Za-z]+$' | sort -u)"
+same "docs/guides/fleet.md: the condition is the rule's" "$condition" \
+    "$(grep -oE '(type: |type=="|condition="|type=")[A-Z][A-Za-z]+' docs/guides/fleet.md | grep -oE '[A-Z][A-Za-z]+$' | sort -u)"
 
 if why=$(.dev/k8s tools 2>&1); then
     .dev/k8s helm template some k8s/charts/nccl-init --namespace ml --set doctor.schedule=@daily,nodeProblemDetector.enabled=true \

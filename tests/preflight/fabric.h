@@ -48,6 +48,7 @@ enum fault_kind {
     QUEUE_BROKEN, /* fails */
     QUEUE_ONCE,   /* fails, in the first round that tries it only */
     PAIR_SLOW,    /* all of them are slow */
+    RESENT,       /* rail r of pod a sends packets again while all pods move data, that often */
     STRANGER,     /* somebody else has the address of rail r of pod a */
     FAULT_KINDS
 };
@@ -134,6 +135,8 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
             fails(x, NI_PAIR_START, ENETDOWN, 0, false);
         x->at_to = x->round > 0 && to;
     }
+    if (k->kind == RESENT && from && x->full)
+        x->resent = k->percent;
     if (k->kind == PAIR_SLOW && from && p->to == k->b) {
         x->write_mbps = x->write_mbps * k->percent / 100;
         x->read_mbps = x->read_mbps * k->percent / 100;

@@ -3,7 +3,7 @@
 
 usage: complete.py bash|bash-completion|zsh|fish < LINES
 
-The folder is docs/completions. bash and zsh run interactively on a terminal and get the line and a tab, so that their
+The folder is src/completions. bash and zsh run interactively on a terminal and get the line and a tab, so that their
 own reading of the line is what is tested; bash-completion is bash with that package's functions loaded.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/completions")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/completions")
 
 BASH = """
 PS1= PS2=

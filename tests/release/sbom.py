@@ -16,8 +16,8 @@ import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 # of the SPDX licence list
-LICENCES = {"Apache-2.0", "BSD-3-Clause", "CC0-1.0", "GPL-2.0-only", "GPL-3.0-or-later", "LGPL-2.1-only", "Linux-OpenIB",
-            "MIT"}
+LICENCES = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Beerware", "CC0-1.0", "GPL-2.0-only", "GPL-3.0-or-later",
+            "ISC", "LGPL-2.1-only", "Linux-OpenIB", "MIT"}
 EXCEPTIONS = {"GCC-exception-3.1", "Linux-syscall-note"}
 RELATIONS = {"DESCRIBES", "STATIC_LINK", "BUILD_TOOL_OF", "BUILD_DEPENDENCY_OF"}
 
@@ -101,7 +101,7 @@ def check_versions(doc, program):
     own = os.path.basename(program)
     check(packages[own]["checksums"][0]["checksumValue"] == digest, "it is of another program")
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    for name in (own, "rdma-core", "libnl", "libcap", "jansson") if own == "nccl-init" else (own,):
+    for name in (own, "rdma-core", "libnl", "libcap", "libmd", "jansson") if own == "nccl-init" else (own,):
         version = re.search(rf"\b{name} ([0-9.]*[0-9])", said)
         check(version and name in packages and version[1] == packages[name]["versionInfo"], f"{name}: {program} has another version")
     with open(f"{TOP}/.dev/sources", encoding="utf-8") as file:

@@ -13,17 +13,23 @@ mkdir "$dir/bin" "$dir/work"
 
 cat >"$dir/bin/stand-in" <<'EOT'
 #!/bin/bash
-[ "${0##*/} $1" = "skopeo inspect" ] || echo "${0##*/} $*" >>"$TEST/called"
+case "${0##*/} $1" in
+"skopeo inspect" | "helm show") ;;
+*) echo "${0##*/} $*" >>"$TEST/called" ;;
+esac
 case "${0##*/} $1 $2 ${*: -1}" in
 "skopeo inspect "*docker://*) cat "$TEST/registry" 2>/dev/null ;;
 "skopeo inspect "*) cat image.tar ;;
 "skopeo copy "*) cp image.tar "$TEST/registry" ;;
 "cosign sign-blob "*) touch SHA256SUMS.sigstore.json ;;
 "gh release view "*) cat "$TEST/draft" 2>/dev/null ;;
+"helm show "*) grep -qxF "$3" "$TEST/pushed" 2>/dev/null ;;
+"helm push "*) echo "$3/$(basename "$2" -1.2.3.tgz)" >>"$TEST/pushed" ;;
+charts*) mkdir -p "$3" && touch "$3/rails-$1.tgz" ;;
 esac
 EOT
 chmod 755 "$dir/bin/stand-in"
-for name in docker skopeo cosign gh; do ln -s stand-in "$dir/bin/$name"; done
+for name in docker skopeo cosign gh helm; do ln -s stand-in "$dir/bin/$name"; done
 
 # As GitHub runs the scripts of a job, each in a shell of its own; up to the first that fails.
 run() { # JOB: sets said
@@ -62,6 +68,17 @@ same "again: it is there" "docker login ghcr.io;cosign sign --yes;" "$said"
 echo two >image.tar
 run image
 same "another of that version" "docker login ghcr.io;stopped;" "$said"
+
+mkdir .dev
+ln -s "$dir/bin/stand-in" .dev/charts
+push="helm push $dir/charts/rails-1.2.3.tgz;"
+sign="cosign sign --yes;"
+begin="docker login ghcr.io;helm registry login;charts 1.2.3 ghcr.io/me/it:1.2.3@sha256:d;"
+run charts
+same "the charts, with the image by its digest" "$begin$push$sign" "$said"
+matches "signed by their digest" "*cosign sign --yes ghcr.io/me/it/charts/rails@sha256:*" "$(cat "$dir/called")"
+run charts
+same "again: they are there" "$begin$sign" "$said"
 
 publish="cosign sign-blob --yes;cosign verify-blob --bundle;gh release view"
 run publish

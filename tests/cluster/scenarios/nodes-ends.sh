@@ -65,7 +65,7 @@ runs_soon shared
 seconds=$(seconds_to_go shared)
 works "a command that is not PID 1 ends at once: $seconds s" test "$seconds" -lt 40
 seconds=$(seconds_to_go first)
-works "a command that is PID 1 and knows no SIGTERM has the whole grace period, as docs/usage.md says: $seconds s" test "$seconds" -ge 60
+works "a command that is PID 1 and knows no SIGTERM has the whole grace period, as docs/reference/usage.md says: $seconds s" test "$seconds" -ge 60
 
 # ---- refused ------------------------------------------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ gone pod/direct pod/conf
 
 # ---- started again, and replaced ----------------------------------------------------------------------------------------------
 
-# As docs/preflight.md has it for a StatefulSet; the file that keeps the verdict is for a container that starts again.
+# As docs/reference/preflight.md has it for a StatefulSet; the file that keeps the verdict is for a container that starts again.
 create "pods with a preflight" <<END
 apiVersion: v1
 kind: Service

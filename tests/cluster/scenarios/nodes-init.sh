@@ -1,5 +1,5 @@
 #!/bin/bash
-# The other ways into a pod, on nodes: an init container with an environment file as docs/usage.md has it, and with `install`;
+# The other ways into a pod, on nodes: an init container with an environment file as docs/reference/usage.md has it, and with `install`;
 # a host network. Then the nodes themselves: the chart's doctor, k8s/fleet, helm test.
 # nodes: 2x2
 # by hand: ./dev cluster; .ci/run has no time for it
@@ -15,7 +15,7 @@ nodes_with_rails
 
 # ---- an environment file, which the kubelet reads --------------------------------------------------------------------------
 
-# The pod of docs/usage.md, with images, a command and devices that there are here.
+# The pod of docs/reference/usage.md, with images, a command and devices that there are here.
 documented() {
     cat <<'END'
 apiVersion: v1
@@ -24,7 +24,7 @@ metadata:
   name: file
   annotations: {k8s.v1.cni.cncf.io/networks: "rail0,rail1"}
 END
-    awk '/^## / { here = /^## An environment file/ } /^```/ { code = here && $0 == "```yaml"; next } code' docs/usage.md |
+    awk '/^## / { here = /^## An environment file/ } /^```/ { code = here && $0 == "```yaml"; next } code' docs/reference/usage.md |
         sed -e 's|image: nccl-init$|image: nccl-init.test/nccl-init:1|' -e 's|image: train$|image: nccl-init.test/trainer:1|' \
             -e 's|name: train$|name: main|' -e 's|command: \[torchrun.*|command: [sleep, "100000"]|' \
             -e 's|nvidia.com/gpu: 4|nccl-init.test/rail0: 1|' -e 's|openshift.io/rail: 4|nccl-init.test/rail1: 1|'
@@ -33,7 +33,7 @@ END
   terminationGracePeriodSeconds: 1
 END
 }
-documented | create "the pod of docs/usage.md"
+documented | create "the pod of docs/reference/usage.md"
 
 # what the same devices are called, in an init container and in the container after it
 devices="tr '\\\\0' '\\\\n' </proc/1/environ | grep ^PCIDEVICE | sort"
@@ -163,7 +163,7 @@ raised() {
     kubectl wait --for=jsonpath='{.status.phase}'=Succeeded pod --all --namespace default --timeout=120s
 }
 works "kubectl debug node: containerd gives locked memory" raised
-# The rate of an emulated rail says nothing (docs/lab.md): a preflight that only finds rails slow has proven what it can here.
+# The rate of an emulated rail says nothing (docs/dev/lab.md): a preflight that only finds rails slow has proven what it can here.
 tested() {
     helm test nccl-init --namespace nccl-init --timeout 10m && return
     [ "$(k get jobs -o name)" = job.batch/nccl-init-preflight ] || return # doctor's goes when it is good

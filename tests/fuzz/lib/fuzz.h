@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all harnesses share: the entry that libFuzzer calls, and the end of one that found a fault.
-   docs/fuzzing.md */
+   docs/dev/fuzzing.md */
 #ifndef NCCL_INIT_FUZZ_H
 #define NCCL_INIT_FUZZ_H
 

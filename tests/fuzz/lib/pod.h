@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pod on a node as one text: what goes in is a .tree file (docs/tree.md) with, between its lines,
+/* A pod on a node as one text: what goes in is a .tree file (docs/reference/tree.md) with, between its lines,
      NAME=VALUE    an entry of the environment; `\n` in it is a line end, all else stands for itself
      --OPTION=...  of the command line
      @VERB         whose view is taken: run, env, plan, topo, doctor (that, if none is named)

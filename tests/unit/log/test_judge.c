@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of patterns: each is found, those that people paste map to a finding, and
-   docs/troubleshooting.md and the table say the same. */
+   docs/guides/troubleshooting.md and the table say the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -468,7 +468,7 @@ static void test_carriage_return(void **state)
     }
 }
 
-/* Headings of docs/troubleshooting.md that are no lines of NCCL's: by their sections. */
+/* Headings of docs/guides/troubleshooting.md that are no lines of NCCL's: by their sections. */
 static bool is_others(const char *section)
 {
     static const char *const others[] = {"The pod does not start", "NCCL's own diagnostics",
@@ -487,7 +487,7 @@ static void test_troubleshooting(void **state)
     static struct ni_findings f;
     static char section[512], heading[512], line[512];
     static bool listed[NI_F_COUNT];
-    FILE *file = fopen("docs/troubleshooting.md", "r");
+    FILE *file = fopen("docs/guides/troubleshooting.md", "r");
     enum ni_finding_id id = NI_F_COUNT;
     bool wanted = false;
 
@@ -521,7 +521,7 @@ static void test_troubleshooting(void **state)
     (void)fclose(file);
     for (unsigned i = 0; i < ni_patterns_count; i++)
         if (ni_patterns[i].take == NI_TAKE_FAULT && !listed[ni_patterns[i].id])
-            fail_msg("docs/troubleshooting.md: no entry leads to %s (%s)",
+            fail_msg("docs/guides/troubleshooting.md: no entry leads to %s (%s)",
                      ni_finding_kind(ni_patterns[i].id)->id, ni_patterns[i].text);
 }
 

@@ -481,8 +481,9 @@ static void test_conf_nvshmem(void **state)
     line("f opt/my.conf NVSHMEM_D=4\\nNVSHMEM_D=5");
     gather();
     assert_string_equal(conf(), "NVSHMEM_A=1 2|NVSHMEM_B=home|NVSHMEM_D=5");
-    assert_string_equal(ni_find_conf(&pod.inv, "NVSHMEM_B", true)->file, "/root/.nvshmem.conf");
-    assert_null(ni_find_conf(&pod.inv, "NVSHMEM_C", true));
+    assert_string_equal(ni_find_overriding_conf(&pod.inv, "NVSHMEM_B")->file,
+                        "/root/.nvshmem.conf");
+    assert_null(ni_find_overriding_conf(&pod.inv, "NVSHMEM_C"));
 }
 
 /* RCCL reads files of its own names, and none of NCCL's. */

@@ -126,7 +126,8 @@ static void test_plan_full(void **state)
     }
     node.findings.dropped = 7;
     const char *text = written(ni_put_plan);
-    assert_non_null(strstr(text, "\n  61 others are not the pod's, not used: --all shows them\n"));
+    assert_non_null(
+        strstr(text, "\n  61 other HCAs are not the pod's and not used: --all shows them\n"));
     assert_non_null(strstr(text, "\n7 more findings are not shown\n"));
     assert_non_null(strstr(text, "\n  mlx5_8/1   left out  hca.ports  port is DOWN\n"));
 }

@@ -18,6 +18,7 @@
 #include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "preflight/participant.h"
+#include "preflight/secret.h"
 #include "preflight/wire.h"
 #include "rail/rail.h"
 #include "rail/step.h"
@@ -62,6 +63,7 @@ static struct shared {
 } * shared;
 
 static unsigned port;
+static const char *given[PODS]; /* the secret of each pod; NULL: it has none */
 static const struct ni_policy policy;
 
 /* ---- a pod ---- */
@@ -195,7 +197,9 @@ static pid_t start_pod(struct options o)
                              .ranks = o.ranks,
                              .named = o.named};
     struct ni_findings f = {0};
+    struct ni_secret secret;
     struct ni_rendezvous m = {.party = &party,
+                              .secret = given[o.rank] ? &secret : NULL,
                               .policy = &policy,
                               .within_ms = o.within_ms,
                               .host_network = o.host_network,
@@ -208,6 +212,8 @@ static pid_t start_pod(struct options o)
     if (pid != 0)
         return pid;
     pod.n_rail = o.rails;
+    if (given[o.rank])
+        ni_make_secret(given[o.rank], strlen(given[o.rank]), &secret);
     if (o.fds > 0)
         (void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){o.fds, o.fds});
     for (unsigned i = 0; i < RAILS; i++)
@@ -321,18 +327,24 @@ static bool reported(enum ni_finding_id id, const char *subject, const char *par
     return false;
 }
 
-static int set_up(void **state)
+static unsigned free_port(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET};
     socklen_t size = sizeof(at);
     void *address = &at;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-    (void)state;
-    if (bind(fd, address, sizeof(at)) < 0 || getsockname(fd, address, &size) < 0)
-        return -1;
-    port = ntohs(at.sin_port);
+    assert_int_equal(bind(fd, address, sizeof(at)), 0);
+    assert_int_equal(getsockname(fd, address, &size), 0);
     (void)close(fd);
+    return ntohs(at.sin_port);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    port = free_port();
+    memset(given, 0, sizeof(given));
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return shared == MAP_FAILED ? -1 : 0;
 }
@@ -524,13 +536,13 @@ static void test_refused(void **state)
         const char *hello, *no, *host, *finding;
     } row[] = {
         {HELLO WHO(4, "old-1") RANK(1, 2, "another"), "its key is not that of pod 0", "strangers",
-         "4 hellos had another key than the job, or none; the last came from 127.0.0.1"},
+         "4 connections came without the key or secret of the job; the last one from 127.0.0.1"},
         {HELLO WHO(4, "old-1") RANK(1, 2, ""), "its key is not", NULL, NULL},
         {HELLO WHO(4, "old-1") ", \"party.rank\": 1, \"party.ranks\": 2}", "its key is not", NULL,
          NULL},
         {HELLO WHO(9, "old-1") RANK(7, 9, "ke"), "its key is not", NULL, NULL},
         {HELLO WHO(2, "old-2") RANK(1, 2, "key"), "nccl-init speaks protocol 2", "127.0.0.1",
-         ") 4"},
+         "speaks 4"},
         {HELLO WHO(4, "odd-1") RANK(1, 3, "key"), "pod 0 is rank 0 of 2", "127.0.0.1", "of 3 pods"},
         {HELLO WHO(4, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "127.0.0.1",
          "of 9 pods"},
@@ -601,7 +613,7 @@ static void test_no_key_no_rank(void **state)
         if (end_of_pod(pid[i]) != 0)
             fail_msg("%u: %s", i, line_of(i));
     assert_int_equal(ni_findings_count(&shared->findings, NI_ERROR), 0);
-    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "3 hellos"));
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "3 connections"));
 }
 
 /* Without a key another job can have the same pod 0: on a host network it has the same address. */
@@ -887,6 +899,124 @@ static void test_old_key(void **state)
     assert_int_equal(shared->missing[1], NI_POD_NEVER_CAME);
 }
 
+/* ---- a secret ---- */
+
+#define NONCE "{\"type\": \"nonce\", \"nonce\": \"00112233445566778899aabbccddeeff\"}"
+
+static void give_all(const char *secret)
+{
+    for (unsigned i = 0; i < PODS; i++)
+        given[i] = secret;
+}
+
+static void test_secret(void **state)
+{
+    pid_t pid[4];
+
+    (void)state;
+    give_all("sesame");
+    start_all(pid, 4, RAILS, 20000);
+    for (unsigned i = 0; i < 4; i++)
+        if (end_of_pod(pid[i]) != 0)
+            fail_msg("%u: %s", i, line_of(i));
+    assert_int_equal(shared->n_here, 4);
+    assert_false(ni_findings_has(&shared->findings, NI_F_JOB_REFUSED));
+}
+
+/* Who has not the secret, though the key, takes no rank, neither one that is missing nor that of a
+   live pod, makes no error, and ends no waiting. The pods among them hear why. */
+static void test_no_secret_no_rank(void **state)
+{
+    static const char *const hellos[] = {
+        HELLO WHO(4, "stranger") RANK(1, 3, "key"),
+        HELLO WHO(4, "stranger") ", \"within_ms\": 1" RANK(2, 3, "key"),
+    };
+    static const char *const after_nonce[] = {
+        HELLO WHO(4, "stranger") RANK(2, 3, "key"), NONCE, "{}",
+        "0123456789abcdef0123456789abcdef" HELLO WHO(4, "stranger") RANK(2, 3, "key")};
+    pid_t pid[3], without, other;
+
+    (void)state;
+    give_all("sesame");
+    for (unsigned i = 0; i < 2; i++)
+        pid[i] = start_pod((struct options){i, 3, 1, 20000, NULL, NULL, 0, false, false});
+    (void)usleep(500000);
+    for (unsigned i = 0; i < NI_COUNT(hellos); i++) {
+        int fd = connect_raw();
+
+        send_raw(fd, hellos[i]);
+        assert_non_null(strstr(answer(fd), "it has no secret (--job-secret), and pod 0 has one"));
+        assert_string_equal(answer(fd), "");
+        (void)close(fd);
+    }
+    for (unsigned i = 0; i < NI_COUNT(after_nonce); i++) {
+        int fd = connect_raw();
+
+        send_raw(fd, NONCE);
+        assert_non_null(strstr(answer(fd), "\"nonce\": \""));
+        send_raw(fd, after_nonce[i]);
+        assert_non_null(answer(fd)); /* of which it cannot make a code */
+        assert_string_equal(answer(fd), "");
+        (void)close(fd);
+    }
+    given[2] = NULL;
+    without = start_pod((struct options){2, 3, 1, 1000, NULL, NULL, 0, false, false});
+    assert_int_equal(end_of_pod(without), 1);
+    assert_non_null(strstr(line_of(2), "pod 0 refused this pod: it has no secret (--job-secret)"));
+    given[2] = "Sesame";
+    other = start_pod((struct options){2, 3, 1, 1000, NULL, NULL, 0, false, false});
+    assert_int_equal(end_of_pod(other), 1);
+    assert_string_equal(line_of(2), "pod 0 has another secret than this pod (--job-secret)");
+    given[2] = "sesame";
+    pid[2] = start_pod((struct options){2, 3, 1, 20000, NULL, NULL, 0, false, false});
+    for (unsigned i = 0; i < 3; i++)
+        if (end_of_pod(pid[i]) != 0)
+            fail_msg("%u: %s", i, line_of(i));
+    assert_int_equal(shared->n_here, 3);
+    assert_int_equal(ni_findings_count(&shared->findings, NI_ERROR), 0);
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "the last one from 127.0.0.1"));
+}
+
+/* Pod 0 has no secret: a pod that has one does not talk to it. */
+static void test_secret_not_at_pod_0(void **state)
+{
+    pid_t pid[2];
+
+    (void)state;
+    given[1] = "sesame";
+    for (unsigned i = 0; i < 2; i++)
+        pid[i] = start_pod((struct options){i, 2, 1, 2000, NULL, NULL, 0, false, false});
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(end_of_pod(pid[i]), 1);
+    assert_non_null(strstr(line_of(1), "pod 0 has no secret, and this pod has one"));
+    assert_int_equal(shared->missing[1], NI_POD_NEVER_CAME);
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "without the key or secret of the job"));
+}
+
+/* Who says nothing, or nothing after the nonce, is hung up on. */
+static void test_secret_silent(void **state)
+{
+    int64_t begin;
+    int idle, greeted;
+    pid_t pid;
+
+    (void)state;
+    give_all("sesame");
+    pid = start_pod((struct options){0, 2, 1, 8000, NULL, NULL, 0, false, false});
+    idle = connect_raw();
+    greeted = connect_raw();
+    begin = ni_now_ms();
+    (void)usleep(2000000);
+    send_raw(greeted, NONCE);
+    assert_non_null(strstr(answer(greeted), "nonce"));
+    assert_string_equal(answer(idle), "");
+    assert_string_equal(answer(greeted), "");
+    assert_true(ni_now_ms() - begin > 4000 && ni_now_ms() - begin < 7000);
+    (void)close(idle);
+    (void)close(greeted);
+    assert_int_equal(end_of_pod(pid), 1);
+}
+
 /* ---- a pod 0 that is none ---- */
 
 enum { WITHIN_MS = 3000, LATE_MS = 2000 };
@@ -984,7 +1114,7 @@ static void test_pod_0_stands_still(void **state)
     assert_int_equal(kill(pid[0], SIGSTOP), 0);
     assert_int_equal(end_of_pod(pid[1]), 1);
     assert_true(ni_now_ms() - begin < WITHIN_MS + LATE_MS);
-    assert_non_null(strstr(line_of(1), "pod 0 does not answer any more"));
+    assert_non_null(strstr(line_of(1), "pod 0 no longer answers"));
     (void)kill(pid[0], SIGKILL);
     (void)waitpid(pid[0], NULL, 0);
 }
@@ -1049,6 +1179,152 @@ static void test_proxy(void **state)
     pid[0] = start_pod((struct options){0, 2, 1, 10000, NULL, NULL, 0, false, false});
     assert_int_equal(end_of_pod(pid[0]), 0);
     assert_int_equal(end_of_pod(pid[1]), 0);
+}
+
+/* ---- ... of a job with a secret ---- */
+
+static void begins_without_nonce(int fd)
+{
+    (void)answer(fd);
+    send_raw(fd, "{\"type\": \"alive\", \"begun\": 1}");
+    (void)answer(fd);
+}
+
+static void has_no_secret(int fd)
+{
+    (void)answer(fd);
+    send_raw(fd, NONCE);
+    send_raw(fd, "{\"type\": \"welcome\"}");
+    send_raw(fd, "{\"type\": \"verdict\", \"verdict.line\": \"good\", \"verdict.outcome\": 2}");
+    (void)answer(fd);
+}
+
+static void says_it_again(int fd)
+{
+    char buf[4096];
+    ssize_t n;
+
+    do { /* the pod's own words */
+        n = recv(fd, buf, sizeof(buf), 0);
+    } while (n > 0 && send(fd, buf, (size_t)n, MSG_NOSIGNAL) == n);
+}
+
+/* It changes no verdict, and holds a pod no longer than it waits for the others. */
+static void test_secret_misbehaves(void **state)
+{
+    static const struct {
+        void (*how)(int);
+        const char *line;
+    } row[] = {
+        {silent, "no longer answers"},
+        {begins_without_nonce, "pod 0 has no secret, and this pod has one"},
+        {has_no_secret, "pod 0 has another secret than this pod"},
+        {says_it_again, "pod 0 has another secret than this pod"},
+    };
+    int listening = listen_raw();
+
+    (void)state;
+    given[1] = "sesame";
+    for (unsigned i = 0; i < NI_COUNT(row); i++) {
+        pid_t bad = fork_child(), pid;
+        const int64_t begin = ni_now_ms();
+
+        while (bad == 0) {
+            int fd = take_leaf(listening);
+
+            row[i].how(fd);
+            if (row[i].how != silent)
+                (void)close(fd);
+        }
+        pid = start_pod((struct options){1, 2, 1, WITHIN_MS, NULL, NULL, 0, false, false});
+        assert_int_equal(end_of_pod(pid), 1);
+        if (ni_now_ms() - begin > WITHIN_MS + LATE_MS || !strstr(line_of(1), row[i].line))
+            fail_msg("%u: %lld ms: %s", i, (long long)(ni_now_ms() - begin), line_of(1));
+        (void)kill(bad, SIGKILL);
+        (void)waitpid(bad, NULL, 0);
+    }
+    (void)close(listening);
+}
+
+struct recording {
+    char bytes[65536];
+    size_t n;
+};
+
+/* Copies what is there, and keeps it. false: the end. */
+static bool pass_on(int from, int to, struct recording *r)
+{
+    const ssize_t n = recv(from, r->bytes + r->n, sizeof(r->bytes) - r->n, MSG_DONTWAIT);
+
+    if (n > 0)
+        assert_int_equal(send(to, r->bytes + r->n, (size_t)n, MSG_NOSIGNAL), n);
+    r->n += n > 0 ? (size_t)n : 0;
+    return n > 0 || (n < 0 && errno == EAGAIN);
+}
+
+/* Stands between a pod and pod 0 until the pod has told its facts. */
+static void record(int pod, int hub, struct recording *up, struct recording *down)
+{
+    struct pollfd p[2] = {{.fd = pod, .events = POLLIN}, {.fd = hub, .events = POLLIN}};
+
+    while (!memmem(up->bytes, up->n, "\"facts\"", 7) && poll(p, 2, SOON_MS) > 0)
+        assert_true(pass_on(pod, hub, up) && pass_on(hub, pod, down));
+}
+
+/* Who recorded a session has neither the place of its pod by that, which is gone, nor is pod 0 for
+   it. */
+static void test_secret_recorded(void **state)
+{
+    static struct recording up, down;
+    const unsigned own = port;
+    int listening, hub, pod;
+    size_t nonce;
+    pid_t pid[3], bad;
+
+    (void)state;
+    give_all("sesame");
+    pid[0] = start_pod((struct options){0, 3, 1, 20000, NULL, NULL, 0, false, false});
+    hub = connect_raw();
+    port = free_port();
+    listening = listen_raw();
+    pid[1] = start_pod((struct options){1, 3, 1, 20000, NULL, NULL, 0, false, false});
+    pod = take_leaf(listening);
+    record(pod, hub, &up, &down);
+    (void)kill(pid[1], SIGKILL);
+    (void)waitpid(pid[1], NULL, 0);
+    (void)close(pod);
+    (void)close(hub);
+
+    bad = fork_child(); /* a pod 0 by the recording */
+    while (bad == 0) {
+        pod = take_leaf(listening);
+        (void)answer(pod);
+        (void)send(pod, down.bytes, down.n, MSG_NOSIGNAL);
+        (void)answer(pod);
+        (void)close(pod);
+    }
+    pid[1] = start_pod((struct options){1, 3, 1, 1000, NULL, NULL, 0, false, false});
+    assert_int_equal(end_of_pod(pid[1]), 1);
+    assert_string_equal(line_of(1), "pod 0 has another secret than this pod (--job-secret)");
+    (void)kill(bad, SIGKILL);
+    (void)waitpid(bad, NULL, 0);
+    (void)close(listening);
+
+    port = own;
+    hub = connect_raw(); /* a pod by the recording */
+    nonce = NI_WIRE_HEAD + length_of(up.bytes);
+    assert_int_equal(send(hub, up.bytes, nonce, MSG_NOSIGNAL), nonce);
+    assert_non_null(strstr(answer(hub), "\"nonce\""));
+    assert_int_equal(send(hub, up.bytes + nonce, up.n - nonce, MSG_NOSIGNAL), up.n - nonce);
+    assert_null(strstr(answer(hub) + NI_CODE_BYTES, "welcome"));
+    assert_string_equal(answer(hub), "");
+    (void)close(hub);
+    for (unsigned i = 1; i < 3; i++)
+        pid[i] = start_pod((struct options){i, 3, 1, 20000, NULL, NULL, 0, false, false});
+    for (unsigned i = 0; i < 3; i++)
+        if (end_of_pod(pid[i]) != 0)
+            fail_msg("%u: %s", i, line_of(i));
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "1 connections"));
 }
 
 /* Pod 0 dies in a round: the others say so at once. */
@@ -1123,6 +1399,12 @@ int main(void)
         STAR(test_twins),
         STAR(test_slow_is_dropped),
         STAR(test_old_key),
+        STAR(test_secret),
+        STAR(test_no_secret_no_rank),
+        STAR(test_secret_not_at_pod_0),
+        STAR(test_secret_silent),
+        STAR(test_secret_misbehaves),
+        STAR(test_secret_recorded),
         STAR(test_proxy),
         STAR(test_hub_dies),
         STAR(test_port_taken),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pod with eight rails costs pod 0: many leaves as processes, whose rails are done at once.
-   NI_CROWD=N: so many pods, for docs/performance.md. */
+   NI_CROWD=N: so many pods, for docs/dev/performance.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,6 +16,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
+#include "preflight/secret.h"
 #include "preflight/wire.h"
 #include "rail/rail.h"
 #include "rail/step.h"
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 static struct ni_message m, back;
+static struct ni_auth none; /* messages without a code */
 static char buf[NI_WIRE_HEAD + NI_MEET_MESSAGE], again[sizeof(buf)];
 
 static void fill(char *to, size_t size)
@@ -37,6 +39,7 @@ static void fill(char *to, size_t size)
 static void fill_message(void)
 {
     memset(&m, 0, sizeof(m));
+    memset(m.nonce, 0xab, sizeof(m.nonce));
     m.protocol = NI_MEET_PROTOCOL;
     m.party.rank = NI_MAX_RANKS - 1;
     m.party.ranks = NI_MAX_RANKS;
@@ -128,7 +131,7 @@ static int receive(size_t n, size_t most)
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     assert_int_equal(send(pair[0], buf, n, 0), n);
-    r = ni_message_receive(pair[1], most, &back);
+    r = ni_message_receive(pair[1], most, &none, &back);
     (void)close(pair[0]);
     (void)close(pair[1]);
     return r;
@@ -143,14 +146,14 @@ static void test_all_come_back(void **state)
 
         fill_message();
         m.type = (enum ni_message_type)type;
-        ni_message_put(&t, &m);
+        ni_message_put(&t, &none, &m);
         if (t.cut)
             fail_msg("type %d: %zu bytes", type, t.len);
         memset(&back, 0xee, sizeof(back));
         if (receive(t.len, type == NI_MSG_HELLO ? NI_MEET_HELLO : NI_MEET_MESSAGE) != 1)
             fail_msg("type %d", type);
         assert_int_equal(back.type, type);
-        ni_message_put(&u, &back);
+        ni_message_put(&u, &none, &back);
         assert_int_equal(u.len, t.len);
         assert_memory_equal(buf, again, t.len);
     }
@@ -211,7 +214,7 @@ static void test_refused(void **state)
 
         fill_message();
         m.type = row[i].type;
-        ni_message_put(&t, &m);
+        ni_message_put(&t, &none, &m);
         at = strstr(buf + NI_WIRE_HEAD, row[i].from);
         assert_non_null(at);
         (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - buf - NI_WIRE_HEAD),

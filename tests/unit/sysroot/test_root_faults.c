@@ -232,7 +232,7 @@ static void test_short_reads(void **state)
    go by pages (kernfs_file_read_iter), is read on while they come full. So the door takes a read
    shorter than a page and than the room for the last one, which halves the calls of a plan. Were
    the kernel to do otherwise, what the door gives is what came first: the rules see a text that is
-   cut, as in "short: half" of docs/fault-injection.md. */
+   cut, as in "short: half" of docs/dev/fault-injection.md. */
 static void test_short_attribute(void **state)
 {
     (void)state;

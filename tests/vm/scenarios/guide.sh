@@ -1,5 +1,5 @@
 #!/bin/bash
-# The commands of docs/softroce.md, as they stand there: a guide that does not work is worse than none.
+# The commands of docs/guides/softroce.md, as they stand there: a guide that does not work is worse than none.
 # hardware: nics=1
 # seconds: 25
 # SPDX-License-Identifier: Apache-2.0

@@ -97,7 +97,7 @@ for runtime in runc crun; do
     same "exec inherits the caller's limit" 8192 "$($runtime exec "c$n" bash -c 'ulimit -l')"
     matches "the container's process has the raised one" "Max locked memory *unlimited *unlimited *" \
         "$($runtime exec "c$n" grep 'Max locked memory' /proc/1/limits)"
-    matches "--dry-run of a running container" "container c$n: locked memory stays as it is: it is as high already" \
+    matches "--dry-run of a running container" "container c$n: locked memory stays as it is: it is already that high" \
         "$($runtime state "c$n" | nccl-init-hook --dry-run)"
     $runtime delete --force "c$n"
 

@@ -129,7 +129,7 @@ section "uid 1000, and nccl-init with file capabilities"
 mkdir /tmp/nosuid
 mount -t tmpfs -o nosuid,mode=755 tmpfs /tmp/nosuid
 for copy in may lock nosuid/may; do cp "$P" /tmp/$copy; done
-# as docs/findings.md has it
+# as docs/reference/findings.md has it
 setcap cap_sys_resource,cap_ipc_lock=p /tmp/may cap_sys_resource,cap_ipc_lock=p /tmp/nosuid/may
 # effective in nccl-init, and in nothing that it starts
 setcap cap_ipc_lock=ep /tmp/lock

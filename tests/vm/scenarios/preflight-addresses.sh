@@ -99,6 +99,6 @@ took=$((SECONDS - before))
 end_pod 0
 wait
 same 'a frozen pod 0: statuses' '1 1 1' "$(cat /tmp/status.[123] | xargs)"
-matches 'a frozen pod 0: why' '*pod 0 does not answer any more*' "$(jq -r .line /tmp/out.1)"
+matches 'a frozen pod 0: why' '*pod 0 no longer answers*' "$(jq -r .line /tmp/out.1)"
 matches 'a frozen pod 0: in time' ok "$([ $took -le 60 ] && echo ok || echo "$took s")"
 finish

@@ -29,6 +29,8 @@ done
 job --seconds=0
 matches 'lossy: the paths over it' '*rail 0: *pod[01]*pod[23]*acknowledgements came late*' \
     "$(jq -r '.findings[] | select(.id == "job.path.unsteady") | "\(.subject): \(.message)"' /tmp/out.0)"
+same 'lossy: the counters of the HCAs say so, too' true \
+    "$(jq '[.paths[] | select(.full and .rail == 0) | .resent] | add > 0' /tmp/out.0)"
 for end in t1 t2; do tc qdisc del dev $end clsact; done
 
 # One of two equal paths: that of the odd numbers of queue pairs, the last bits of what follows IP, UDP and four bytes

@@ -33,6 +33,9 @@ slow job. */}}
 - --preflight={{ .Values.preflight }}
 - --within={{ int .Values.within }}
 {{- end }}
+{{- if include "job.secret" . }}
+- --job-secret=/job-secret/secret
+{{- end }}
 - --
 {{- end }}
 {{- if eq .Values.workload "idle" }}
@@ -41,6 +44,11 @@ slow job. */}}
 {{- else }}
 {{ toYaml (.Values.command | default (list "torchrun" "/workspace/script/script.py")) }}
 {{- end }}
+{{- end }}
+
+{{/* The name of the Secret of the preflight; none where there is none. */}}
+{{- define "job.secret" -}}
+{{- if and (ne .Values.preflight "off") .Values.preflightSecret }}{{ .Release.Name }}-preflight{{ end }}
 {{- end }}
 
 {{/* The text of script.py; none where another command stands. */}}
@@ -157,6 +165,11 @@ spec:
           mountPath: /workspace/script
           readOnly: true
         {{- end }}
+        {{- if include "job.secret" . }}
+        - name: job-secret
+          mountPath: /job-secret
+          readOnly: true
+        {{- end }}
         {{- with .Values.volumeMounts }}{{ toYaml . | nindent 8 }}{{ end }}
   volumes:
     - name: shm
@@ -174,6 +187,11 @@ spec:
     - name: script
       configMap:
         name: {{ .Release.Name }}
+    {{- end }}
+    {{- with include "job.secret" . }}
+    - name: job-secret
+      secret:
+        secretName: {{ . }}
     {{- end }}
     {{- with .Values.volumes }}{{ toYaml . | nindent 4 }}{{ end }}
 {{- end }}
