@@ -125,10 +125,13 @@ settings_of variable wrap
 for pod in conf wrap; do
     same "$pod: the ENTRYPOINT of the image is called" called "$(variable $pod OF_THE_ENTRYPOINT)"
     same "$pod: as the image's user" 1000 "$(inside $pod id -u)"
-    matches "$pod: its init container is another user, of a pod without root" '65532' \
+    same "$pod: its init container is another user, of a pod without root" 65532 \
         "$(k get pod $pod -o 'jsonpath={.spec.initContainers[0].securityContext.runAsUser}')"
-    matches "$pod: its init container said what it did" '?*' "$(k logs $pod --container="nccl-init-$pod")"
 done
+matches "conf: the log of its init container says what was decided" "*NCCL_IB_HCA=$(written conf NCCL_IB_HCA) *" \
+    "$(k logs conf --container=nccl-init-conf)"
+matches "wrap: that of its init container says that the program has lost its file capabilities" '*without the file capabilities of this program*' \
+    "$(k logs wrap --container=nccl-init-wrap)"
 same "conf: the file is for any user" 644 "$(inside conf stat -c %a /etc/nccl.conf)"
 same "conf: no variable is set" "" "$(variable conf NCCL_IB_HCA)"
 same "wrap: the program that is installed plans the same" "$(variable wrap NCCL_IB_HCA)" \
