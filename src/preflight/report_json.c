@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a preflight, in JSON (docs/reference/preflight.md). A member is never renamed or given
+/* The report of a preflight, in JSON (docs/reference/json.md). A member is never renamed or given
    another meaning without a new NI_JSON_SCHEMA; new ones may come. */
 #include "preflight/report_json.h"
 

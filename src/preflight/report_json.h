@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a preflight, in JSON (docs/reference/preflight.md). */
+/* The report of a preflight, in JSON (docs/reference/json.md). */
 #ifndef NCCL_INIT_PREFLIGHT_REPORT_JSON_H
 #define NCCL_INIT_PREFLIGHT_REPORT_JSON_H
 

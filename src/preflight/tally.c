@@ -181,6 +181,13 @@ int64_t ni_least_percent(const struct ni_rail_tally *t)
     return t->send.percent < t->receive.percent ? t->send.percent : t->receive.percent;
 }
 
+/* Returns true if the port failed by itself in one of its trials. That it passed before is no excuse:
+   its link may have gone down in the middle. */
+static bool fails_by_itself(const struct ni_rail_tally *t)
+{
+    return t->failure && ni_is_own(t->failure);
+}
+
 static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const struct ni_rail_tally *t = ni_tally_of(job, rank, rail);
@@ -189,6 +196,8 @@ static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, 
         return NI_RAIL_GONE;
     if (!ni_has_rail(job, rank, rail))
         return NI_RAIL_ABSENT;
+    if (fails_by_itself(t))
+        return NI_RAIL_FAILED;
     if (t->passed == 0)
         return t->failed > 0 ? NI_RAIL_FAILED : NI_RAIL_UNTRIED;
     if (t->measured < 2 || t->send.percent == 0 || t->receive.percent == 0)
@@ -197,8 +206,8 @@ static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, 
     return ni_least_percent(t) < enough ? NI_RAIL_SLOW : NI_RAIL_GOOD;
 }
 
-/* Judges a pair that failed: it is the path if both ends passed with others. Then neither end is
-   blamed alone. two: only two pods have the rail. */
+/* Judges a pair that failed: it is the path if both ends passed with others, and neither fails by
+   itself. Then neither end is blamed alone. two: only two pods have the rail. */
 static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool two)
 {
     struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
@@ -206,8 +215,9 @@ static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool 
     struct ni_rail_tally *const ends[] = {from, to};
     const bool failed = x->full && x->step != NI_PAIR_DONE && !ni_is_own(x) && !ni_is_misled(x);
     const bool gone = from->verdict == NI_RAIL_GONE || to->verdict == NI_RAIL_GONE;
+    const bool own = fails_by_itself(from) || fails_by_itself(to);
 
-    x->path = failed && !gone && ((from->passed > 0 && to->passed > 0) || two);
+    x->path = failed && !gone && !own && ((from->passed > 0 && to->passed > 0) || two);
     for (unsigned k = 0; x->path && k < NI_COUNT(ends); k++) {
         if (ends[k]->verdict != NI_RAIL_PATH)
             ends[k]->failure = x;

@@ -187,6 +187,19 @@ sed -n '/^## Severity$/,/^## `/ s/^| \([a-zA-Z ]*\) | \(error\|warning\|info\) |
 sed -n 's/^Severity: //p' docs/reference/findings.md | sort -u >"$tmp/costs.md"
 same "costs of the findings" costs costs.md
 
+# the index has a row for each, in their order: a link, the severity, the cost
+awk '/^## `/ { id = substr($2, 2, length($2) - 2) }
+     /^Severity: / {
+         at = id
+         gsub(/\./, "", at)
+         cost = $0
+         sub(/^.*\(/, "", cost)
+         sub(/\)$/, "", cost)
+         print "| [`" id "`](#" at ") | " $2 " | " cost " |"
+     }' docs/reference/findings.md >"$tmp/index"
+sed -n '/^## Index$/,/^## `/ s/^| \[.*/&/p' docs/reference/findings.md >"$tmp/index.md"
+same "the index of findings.md" index index.md
+
 # ---- preflight.md lists the findings of a job with their severities, and the settings that are compared
 
 grep '^job\.' "$tmp/severities" >"$tmp/job.h"
@@ -347,21 +360,42 @@ done
 
 # ---- links lead somewhere ------------------------------------------------------------------------
 
+# The addresses of a page's headings, as GitHub makes them.
+anchors() {
+	awk '/^ *```/ { block = !block } !block && /^#+ / { sub(/^#+ /, ""); print }' "$1" | sed 's/](\([^)]*\))//g' |
+		tr '[:upper:]' '[:lower:]' | tr ' ' - | tr -cd 'a-z0-9_\n-'
+}
+
 set +f
 for file in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md $(find docs -name '*.md') k8s/README.md; do
 	sed -n 's/\](/\n](/gp' "$file" | sed -n 's/^](\([^)]*\)).*/\1/p' >"$tmp/links"
+	sed -n 's/^\[[^]]*\]: \([^ ]*\)$/\1/p' "$file" >>"$tmp/links"
 	while IFS= read -r link; do
 		case $link in
-		*://* | '#'* | mailto:*) continue ;;
+		*://* | mailto:*) continue ;;
+		'#'*) target=$file ;;
+		*) target=$(dirname "$file")/${link%%#*} ;;
 		esac
-		[ -e "$(dirname "$file")/${link%%#*}" ] || complain "$file: no $link"
+		[ -e "$target" ] || complain "$file: no $link"
+		case $link in
+		*.md'#'* | '#'*) anchors "$target" | grep -qxF -e "${link#*#}" || complain "$file: $link: no such heading" ;;
+		esac
 	done <"$tmp/links"
+done
+
+# ---- one door: each page has a line in docs/README.md, and says for whom it is ---------------------
+
+for page in docs/*/*.md docs/*/*.8; do
+	grep -qF "(${page#docs/})" docs/README.md || complain "docs/README.md does not name $page"
+	case $page in
+	*.md) grep -qF '**For whom**' "$page" || complain "$page does not say for whom it is" ;;
+	esac
 done
 set -f
 
 # ---- lines are not too long to read side by side with something else ------------------------------
 
-find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs k8s/README.md -type f -exec awk '
+find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs k8s/README.md -type f ! -name '*.svg' -exec awk '
 	length($0) > 120 { print "docs: " FILENAME ":" FNR ": " length($0) " characters" }' {} + >"$tmp/long"
 cat "$tmp/long"
 [ ! -s "$tmp/long" ] || bad=1

@@ -14,10 +14,10 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-changing='openshift iommu memlock sriov softroce drivers gpudirect passthrough migrate'
+changing='openshift iommu memlock sriov softroce drivers gpudirect passthrough migrate preflight'
 guides="$changing verify fleet troubleshooting"
 
-# ---- sections, and the way to each guide from the README -----------------------------------------
+# ---- sections, and the way to each guide from docs/README.md -----------------------------------------
 
 for guide in $guides; do
     file=docs/guides/$guide.md
@@ -34,7 +34,7 @@ for guide in $guides; do
         grep -q '^## Roll back' "$file" || wrong="$wrong no section Roll back;"
         ;;
     esac
-    grep -qF "($file)" README.md || wrong="$wrong no link in README.md;"
+    grep -qF "(guides/$guide.md)" docs/README.md || wrong="$wrong no link in docs/README.md;"
     same "$file: sections" "" "$wrong"
 done
 
@@ -65,13 +65,13 @@ for guide in $guides; do
 done
 matches "shell blocks that parse" "[1-9][0-9]*" "$parsed"
 
-# A sample begins with "$ [NAME=VALUE...] nccl-init VERB [OPTION...] --root tests/nodes/NODE.tree" and ends at the next
-# prompt or at the block's end. It is run with the environment of the golden case NODE and these variables; the lines of
-# the sample must stand in the output in that order. A line "..." stands for lines left out, " ..." at the end of a line
-# for the rest of it.
-for file in README.md docs/*/*.md; do
+# A sample begins with "$ [NAME=VALUE...] nccl-init VERB [OPTION...] --root tests/nodes/NODE.tree", or with "$ nccl-init log
+# tests/log/FILE", and ends at the next prompt or at the block's end. It is run with the environment of the golden case NODE
+# and these variables; the lines of the sample must stand in the output in that order. A line "..." stands for lines left
+# out, " ..." at the end of a line for the rest of it.
+for file in README.md docs/*.md docs/*/*.md; do
     blocks console "$file" >"$tmp/blocks"
-    grep '^\$ .*nccl-init .*--root tests/nodes/' "$tmp/blocks" >"$tmp/samples"
+    grep -e '^\$ .*nccl-init .*--root tests/nodes/' -e '^\$ nccl-init log tests/log/' "$tmp/blocks" >"$tmp/samples"
     while read -r _ command; do
         node=${command##*tests/nodes/}
         case=tests/golden/${node%.tree}
@@ -117,27 +117,27 @@ for must in 'README.md nccl-init plan --root tests/nodes/h100-pod.tree' 'docs/re
     grep -q "^$must" "$tmp/sampled" || fail "samples" "none of $must"
 done
 # a finding's line is quoted in such a sample only; those of selftest.md come from a device
-same "findings that are quoted by hand" "" "$(grep -nE '^ *nccl-init: (error|warning|info): [a-z0-9-]+\.[a-z0-9.-]+: ' README.md docs/*/*.md |
+same "findings that are quoted by hand" "" "$(grep -nE '^ *nccl-init: (error|warning|info): [a-z0-9-]+\.[a-z0-9.-]+: ' README.md docs/*.md docs/*/*.md |
     grep -v -e '^docs/reference/selftest.md:' -e '^docs/reference/findings.md:[0-9]*:nccl-init: warning: hca.port.down: ')"
 
 # ---- commands in pods --------------------------------------------------------------------------------
 
 # `kubectl logs job/NAME` takes one of the job's pods, and not always that of rank 0, which has the table.
-same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/all-reduce' README.md docs/*/*.md k8s/README.md)"
+same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/all-reduce' README.md docs/*.md docs/*/*.md k8s/README.md)"
 # Where the policy and the chart job have the program.
 path=$(sed -n 's|^- \(/.*/nccl-init\)$|\1|p' k8s/charts/job/templates/_helpers.tpl)
 same "exec into a pod: the program's place" "$path" \
-    "$(cat README.md docs/*/*.md k8s/README.md | sed -n 's/.* exec .*\(idle-0\|job.train\) -- \([^ ]*nccl-init\) .*/\2/p' | sort -u)"
+    "$(cat README.md docs/*.md docs/*/*.md k8s/README.md | sed -n 's/.* exec .*\(idle-0\|job.train\) -- \([^ ]*nccl-init\) .*/\2/p' | sort -u)"
 # The way into a pod of today: the words after `--` are run here, with another place for /tmp.
 mkdir "$tmp/pod" "$tmp/bin"
 # shellcheck disable=SC2016 # the stub's
 printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n' >"$tmp/bin/kubectl"
 chmod +x "$tmp/bin/kubectl"
 cp "$program" "$tmp/pod/nccl-init"
-blocks sh docs/guides/migrate.md | sed -n "\\|/tmp/nccl-init|s|/tmp/|$tmp/|gp" >"$tmp/into"
+blocks sh docs/start/need.md | sed -n "\\|/tmp/nccl-init|s|/tmp/|$tmp/|gp" >"$tmp/into"
 (cd "$tmp/pod" && PATH=$tmp/bin:$PATH sh -e "$tmp/into") >"$tmp/out" 2>"$tmp/err"
-matches "docs/guides/migrate.md: the program in a pod of today" "*Plan: *READY*: *" "$(cat "$tmp/out" "$tmp/err")"
-[ -s "$tmp/pod/node.tree" ] || fail "docs/guides/migrate.md: snapshot" "no recording"
+matches "docs/start/need.md: the program in a pod of today" "*Plan: *READY*: *" "$(cat "$tmp/out" "$tmp/err")"
+[ -s "$tmp/pod/node.tree" ] || fail "docs/start/need.md: snapshot" "no recording"
 
 # ---- ids ---------------------------------------------------------------------------------------------
 
@@ -184,16 +184,16 @@ for guide in $guides; do
 done
 
 # What the guides tell people to type must run, as far as it needs no cluster: each release is rendered.
-for file in $(for guide in $guides; do echo "docs/guides/$guide.md"; done) docs/guides/hook.md k8s/README.md; do
+for file in README.md docs/*.md docs/*/*.md k8s/README.md; do
     blocks sh "$file" | sed -e :a -e '/\\$/N; s/\\\n//; ta' |
         sed -nE "s|^helm (install\|upgrade\|template) ([a-z-]+ k8s/.*)|$file \2|p" |
-        sed -e 's/ [#|].*//' -e 's/--reuse-values//; s/--create-namespace//'
+        sed -e 's/ [#|].*//' -e 's/--reuse-values//; s/--create-namespace//' -e 's|REGISTRY/|registry.example/|'
 done >"$tmp/commands"
 matches "commands of helm" "[1-9][0-9]*" "$(wc -l <"$tmp/commands" | tr -d ' ')"
 if why=$(.dev/k8s tools 2>&1); then
     # the files of values that they write first
     mkdir "$tmp/values"
-    cat docs/*/*.md k8s/README.md | awk -v folder="$tmp/values/" '
+    cat docs/*.md docs/*/*.md k8s/README.md | awk -v folder="$tmp/values/" '
         /^cat >[a-z-]*\.yaml <</ { file = folder substr($2, 2); end = $3; gsub(/[<\047]/, "", end); next }
         file != "" && $0 == end { file = "" }
         file != "" { print >file }'
@@ -202,7 +202,7 @@ if why=$(.dev/k8s tools 2>&1); then
         same "$file: helm $command" "0 " "$? $(cat "$tmp/err")"
         grep -q '^kind: ' "$tmp/out" || fail "$file: helm $command" "it renders to nothing"
     done <"$tmp/commands"
-    cat k8s/README.md docs/*/*.md | grep -oE -e '-k k8s/[A-Za-z0-9_/-]*' | sort -u >"$tmp/used"
+    cat k8s/README.md docs/*.md docs/*/*.md | grep -oE -e '-k k8s/[A-Za-z0-9_/-]*' | sort -u >"$tmp/used"
     while read -r _ path; do
         .dev/k8s render "$path" >"$tmp/out" 2>"$tmp/err"
         same "-k $path" 0 "$?"

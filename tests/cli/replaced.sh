@@ -1,6 +1,6 @@
 #!/bin/sh
 # Pods that are replaced while the others run, as processes with the variables that each controller gives: the ways of
-# docs/preflight.md end in pods that run, never in a crash loop. torchrun is the real one, where a python3 has torch. Each
+# docs/reference/preflight.md end in pods that run, never in a crash loop. torchrun is the real one, where a python3 has torch. Each
 # job has a key, for this machine looks like a host network.
 # SPDX-License-Identifier: Apache-2.0
 set -u

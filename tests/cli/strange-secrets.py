@@ -344,7 +344,7 @@ def plant_files(root):
 
 
 def option_names():
-    manual = os.path.join(NODES, "..", "..", "docs", "nccl-init.8")
+    manual = os.path.join(NODES, "..", "..", "docs", "reference", "nccl-init.8")
     with open(manual, encoding="utf-8") as file:
         return sorted(set(re.findall(r"NCCLINIT_[A-Z_]*[A-Z]", file.read())))
 

@@ -21,7 +21,7 @@ value() { printf '%s\n' "$out" | sed -n "s/^$1:\{0,1\}[[:space:]]\{1,\}//p"; }
 
 # ---- entry point -------------------------------------------------------------------------------
 
-# as docs/reference/usage.md has it: FROM the user's image, COPY --from=nccl-init
+# as docs/start/install.md has it: FROM the user's image, COPY --from=nccl-init
 for variant in caps plain; do
     mkdir -p "$dir/user"
     cat >"$dir/user/Containerfile" <<X

@@ -131,9 +131,9 @@ own = [(f, c) for f, _, c in containers if OURS.match(c.get("image", ""))]
 check("containers of the image", True, len(own) >= 8)
 for file, container in own:
     check(f"{file}: {container['name']} starts what the image has", True, container.get("command", entry)[0] in shipped)
-recipes = [p for p in sources if os.path.basename(p) == "Dockerfile"] + ["docs/reference/usage.md"]
+recipes = [p for p in sources if os.path.basename(p) == "Dockerfile"] + ["docs/start/install.md"]
 for path in recipes:
-    copied = re.findall(r"^COPY --from=(?:nccl-init|ghcr\.io/nccl-init/\S+) (\S+) ", text(path), re.MULTILINE)
+    copied = re.findall(r"^COPY --from=(?:nccl-init|(?:ghcr\.io/nccl-init|REGISTRY)/\S+) (\S+) ", text(path), re.MULTILINE)
     check(f"{path} copies what the image has", set(entry), set(copied))
 
 for path in [p for p in sources if p.endswith((".yaml", ".md"))] + ["README.md", *glob.glob("docs/**/*.md", recursive=True)]:
@@ -192,7 +192,7 @@ for name in ("release-job-rdma", "release-nccl-init-doctor"):
 
 scc = next(o for _, o in objects if o["kind"] == "SecurityContextConstraints")
 need = sorted(scc["allowedCapabilities"])
-setcap = re.search(r"setcap (\S+)=p", text("docs/reference/findings.md"))[1]
+setcap = re.search(r"setcap\s+(\S+)=p", text("docs/reference/findings.md"))[1]
 check("the SCC allows what the program's documents ask for", sorted(c[4:].upper() for c in setcap.split(",")), need)
 for path in ("k8s/examples/image/Dockerfile", "k8s/bench/nccl-tests/Dockerfile"):
     check(f"{path} gives the binary the same", [setcap], re.findall(r"setcap (\S+)=p", text(path)))

@@ -40,7 +40,7 @@ enum fault_kind {
     OWN,      /* rail r of pod a cannot make a queue pair; with 1 %: libibverbs does not list it */
     SILENT,   /* rail r of pod a never says how it went */
     FLAKY,    /* rail r between a and b, in the first round that tries it only */
-    DOWN,     /* the link of rail r of pod a goes down in the first round */
+    DOWN, /* the link of rail r of pod a goes down in the first round; with 1 % after it has sent */
     SLOW_ALL, /* everything at a fifth of its rate */
     /* One of the queue pairs of rail r from a to b, each time: */
     QUEUE_SLOW,   /* is slow */
@@ -129,10 +129,10 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
         x->at_to = to;
     }
     if (k->kind == DOWN && (from || to)) {
-        if (x->round == 0)
-            fails(x, NI_PAIR_WRITE, 0, TIMED_OUT, false);
-        else
+        if (x->round > 0)
             fails(x, NI_PAIR_START, ENETDOWN, 0, false);
+        else if (to || k->percent == 0)
+            fails(x, NI_PAIR_WRITE, 0, TIMED_OUT, false);
         x->at_to = x->round > 0 && to;
     }
     if (k->kind == RESENT && from && x->full)

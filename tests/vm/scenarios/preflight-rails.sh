@@ -63,20 +63,22 @@ tc qdisc del dev p1-2 root
 
 section 'all are slow'
 # SoftRoCE is let off, as it varies by itself; by nothing else than that it is below no PCI function is it known. On an
-# interface that has one it passes for a card: each of the two rails sends no more than 50 Mb/s of the 2.5 Gb/s that the
-# kernel gives as its rate.
+# interface that has one it passes for a card, and is far slower than the 2.5 Gb/s that the kernel gives as its rate.
 for pod in 0 1; do
     ip link set eth$((pod + 1)) netns pod$pod name net3
     in_pod pod$pod up net3 10.5.3.1$pod/24
     in_pod pod$pod rxe mlx5_${pod}3 net3
-    tc -n pod$pod qdisc add dev net3 root tbf rate 50mbit burst 64kb latency 50ms
 done
 low() {
-    as_pod "$1" "$P" preflight --peers=10.5.0.10 --rank="$1" --ranks=2 --job=low --json --hcas="mlx5_${1}3" --seconds=0.5 >"/tmp/out.$1"
+    as_pod "$1" "$P" preflight --peers=10.5.0.10 --rank="$1" --ranks=2 --job=low --json --hcas="mlx5_${1}3" --seconds=0.5 >"/tmp/out.$1" || true
 }
-low 0 &
-low 1
-wait
+# On a busy host rxe breaks off writes (status 9), which would be a fault of a card: once more.
+for _ in 1 2 3; do
+    low 0 &
+    low 1
+    wait
+    grep -q 'status 9' /tmp/out.0 || break
+done
 matches 'all are slow' 'job.rate.low: all rails: the median is [0-9] % of their rate' "$(findings)"
 same 'nobody is blamed' 'good good' "$(jq -r '.rails[].verdict' /tmp/out.0 | xargs)"
 
