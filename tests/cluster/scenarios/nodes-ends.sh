@@ -49,7 +49,7 @@ seconds_to_go() {
 }
 
 ending meets node0 '' --preflight=require --rank=1 --ranks=2 --peers=10.98.0.200 --job=one --within=600 -- true
-ending tests node1 '' --selftest=require --bytes=64G --deadline=600 -- true
+ending tests node1 '' --selftest=require --size=1M --bytes=64G --deadline=600 -- true
 runs_soon meets
 runs_soon tests
 works "the self-test is on" wait_for 60 several tests
@@ -140,6 +140,7 @@ spec:
             - {name: NCCLINIT_SECONDS, value: "0"}
             - {name: NCCLINIT_LATE, value: selftest}
             - {name: NCCLINIT_WITHIN, value: "60"}
+            - {name: NCCLINIT_SIZE, value: 1M} # the runtime limits locked memory to 8 MiB
             - {name: NCCLINIT_ONCE, value: /kept/verdict}
           resources: $rails
 END
