@@ -1224,7 +1224,7 @@ static void has_no_secret(int fd)
 {
     (void)answer(fd);
     send_raw(fd, NONCE);
-    send_raw(fd, "{\"type\": \"welcome\"}");
+    /* one message: the pod hangs up at the first that has no code */
     send_raw(fd, "{\"type\": \"verdict\", \"verdict.line\": \"good\", \"verdict.outcome\": 2}");
     (void)answer(fd);
 }
