@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -52,6 +53,7 @@ enum {
 struct conn {
     int fd;         /* -1: none */
     int64_t due_ms; /* when its hello, its facts, or the rest of a message must have come */
+    uint8_t ip[NI_GID_BYTES]; /* where it comes from; zero: this pod */
     struct ni_auth auth;
 };
 
@@ -112,12 +114,27 @@ static void set_events(struct coordinator *h, int how, unsigned at)
     (void)epoll_ctl(h->epoll, how, h->conn[at].fd, &e);
 }
 
+/* Takes the IP address out of that of a socket. */
+static void take_ip(const struct sockaddr_in6 *from, uint8_t ret[NI_GID_BYTES])
+{
+    struct sockaddr_in from4;
+
+    memcpy(&from4, from, sizeof(from4));
+    if (from->sin6_family == AF_INET)
+        ni_ip_from_v4(ntohl(from4.sin_addr.s_addr), ret);
+    else
+        memcpy(ret, &from->sin6_addr, NI_GID_BYTES);
+}
+
 /* Accepts all connections that wait, before any is read, for the kernel's queue is short. Each gets
-   a free place, or the place of the one that has waited longest for a welcome. */
+   a free place, or the place of the one that has waited longest for a welcome. The address is noted
+   now, because a connection that its other end resets no longer has one. */
 static void accept_all(struct coordinator *h)
 {
     for (int i = 0; i < BACKLOG; i++) {
-        const int fd = accept4(h->listen, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_in6 from = {0};
+        socklen_t size = sizeof(from);
+        const int fd = accept4(h->listen, (void *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         unsigned at = h->job.ranks;
 
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
@@ -130,6 +147,7 @@ static void accept_all(struct coordinator *h)
         if (h->conn[at].fd >= 0)
             drop(h, at);
         h->conn[at] = (struct conn){.fd = fd, .due_ms = ni_now_ms() + HELLO_MS};
+        take_ip(&from, h->conn[at].ip);
         set_events(h, EPOLL_CTL_ADD, at);
     }
 }
@@ -146,22 +164,11 @@ static void send_message(struct coordinator *h, unsigned at, enum ni_message_typ
 /* ---- what comes ---- */
 
 /* Writes the address from which a connection comes. */
-static void find_address(int fd, char ret[NI_IP_TEXT])
+static void find_address(const struct conn *c, char ret[NI_IP_TEXT])
 {
-    struct sockaddr_in6 from = {0};
-    struct sockaddr_in from4;
-    socklen_t size = sizeof(from);
-    uint8_t ip[NI_GID_BYTES];
-
     (void)ni_copy(ret, NI_IP_TEXT, "this pod");
-    if (getpeername(fd, (void *)&from, &size) < 0)
-        return;
-    memcpy(ip, &from.sin6_addr, sizeof(ip));
-    memcpy(&from4, &from, sizeof(from4));
-    if (from.sin6_family == AF_INET)
-        ni_ip_from_v4(ntohl(from4.sin_addr.s_addr), ip);
-    if (from.sin6_family == AF_INET || from.sin6_family == AF_INET6)
-        (void)ni_ip_text(ip, ret);
+    if (!ni_ip_is_zero(c->ip))
+        (void)ni_ip_text(c->ip, ret);
 }
 
 /* Refuses a pod, ends its connection, and reports it: by its address, for its name is what it says
@@ -171,7 +178,7 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
 {
     char address[NI_IP_TEXT];
 
-    find_address(h->conn[at].fd, address);
+    find_address(&h->conn[at], address);
     if (id != NI_F_JOB_REFUSED || h->f->n < REFUSED)
         ni_report(h->f, id, id == NI_F_JOB_REFUSED ? address : host, "%s", why);
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
@@ -183,7 +190,7 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
 static void refuse_stranger(struct coordinator *h, unsigned at, const char *why)
 {
     h->strangers++;
-    find_address(h->conn[at].fd, h->stranger);
+    find_address(&h->conn[at], h->stranger);
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
     send_message(h, at, NI_MSG_NO);
 }
@@ -687,8 +694,8 @@ static void report_rendezvous(struct coordinator *h)
 
     if (h->strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
-                  "%u connections came without the key or secret of the job; the last one from %s",
-                  h->strangers, h->stranger);
+                  "%u connection%s came without the key or secret of the job; the last one from %s",
+                  h->strangers, h->strangers == 1 ? "" : "s", h->stranger);
     if (h->m->party->named)
         ni_report(h->f, mixes ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
                   "the job has no key but the name of pod 0%s",
@@ -777,6 +784,7 @@ int ni_meet(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_fin
     set_events(h, EPOLL_CTL_ADD, 0); /* the participant of pod 0, which opens its rails first */
     r = run(h, ret);
     (void)close(h->listen);
+    (void)kill(participant, SIGKILL); /* it had its time; one that is stopped would never end */
     while (waitpid(participant, NULL, 0) < 0 && errno == EINTR)
         ;
     return r;

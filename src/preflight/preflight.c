@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -467,6 +468,10 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
         told = listen_to(fd[0], signals, within_ms, &late);
     if (late && ni_preflight_options.late == NI_LATE_SELFTEST)
         told = LATE;
+    else if (late && party->rank == 0)
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "bad: its process did not answer within %u s; was it stopped?",
+                        ni_preflight_options.within);
     else if (late)
         (void)ni_format(verdict.line, sizeof(verdict.line),
                         "bad: pod 0 was not found within %u s: does the name server answer?",
@@ -578,6 +583,7 @@ static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_p
     struct ni_text text = NI_TEXT(KEPT);
     char seen[KEPT + 1] = "";
     const ssize_t n = read_kept(path, seen);
+    struct rlimit limit;
     int r = n == -ENOENT ? 0 : (int)n;
 
     if (n == -EEXIST || (n > 0 && !ni_has_prefix(seen + strcspn(seen, ":"), kept_by))) {
@@ -587,6 +593,9 @@ static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_p
         return;
     }
     put_kept(&text, outcome_of_byte((char)verdict), party);
+    /* a write beyond the limit would raise SIGXFSZ, whose disposition is the command's */
+    if (r >= 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && text.len > limit.rlim_cur)
+        r = -EFBIG;
     if (r >= 0)
         /* mode 0600, for the line has the key */
         r = ni_replace_file(path, 0600, ni_write_text, &text);

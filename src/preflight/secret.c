@@ -7,6 +7,7 @@
 #include <sha2.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nccl_init/errno.h"
@@ -30,8 +31,11 @@ int ni_read_secret(const char *path, struct ni_secret *ret, struct ni_text *why)
 {
     uint8_t bytes[NI_SECRET_MOST + 1];
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    const ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
-    const int err = errno;
+    struct stat st;
+    /* a pipe may have a part of the secret now and the rest later */
+    const bool other = fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode);
+    const ssize_t n = fd < 0 || other ? -1 : read(fd, bytes, sizeof(bytes));
+    const int err = other ? ENOTBLK : errno;
 
     if (fd >= 0)
         (void)close(fd);

@@ -836,8 +836,7 @@ static void move_data(struct rail *r)
         set = turn = 0;
     }
     sum_up(x, tried, passed, sets);
-    if (resent >= 0)
-        x->resent = ni_resent(task->rail.hca, task->rail.port) - resent;
+    x->resent = ni_resent_since(resent, ni_resent(task->rail.hca, task->rail.port));
 }
 
 /* ---- what is asked ---- */

@@ -52,3 +52,9 @@ int64_t ni_resent(const char *hca, unsigned port)
     }
     return sum;
 }
+
+/* Counters begin anew where the device is reset, and are gone where it is. */
+int64_t ni_resent_since(int64_t before, int64_t after)
+{
+    return before >= 0 && after > before ? after - before : 0;
+}

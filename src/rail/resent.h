@@ -9,5 +9,8 @@
    sysfs say: after a time-out, or because the other end missed one. -1: it has no such counter, or
    they cannot be read here. */
 int64_t ni_resent(const char *hca, unsigned port);
+/* Returns how often it did so between two calls of ni_resent, by what they returned; 0 if that is
+   not known. */
+int64_t ni_resent_since(int64_t before, int64_t after);
 
 #endif

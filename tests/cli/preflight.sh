@@ -286,6 +286,13 @@ chown 65534 planted 2>/dev/null && {
 : >empty
 "$bin" --preflight=require --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=empty -- true 2>err
 same "--once: an empty file" "not tested: nccl-init preflight: 0/1 a" "$(cat empty)"
+mkdir full
+out=$(
+    ulimit -f 0
+    "$bin" --preflight=warn --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=full/once -- echo ran 2>&1
+) && status=0 || status=$?
+matches "--once: no room (ulimit -f): started" "0 *warning: preflight: full/once: EFBIG (*ran" "$status $out"
+same "--once: no room: nothing is left" "" "$(ls -A full)"
 out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
 same "nothing tells: require" "125 " "$status $out"
 matches "nothing tells: why" "*error: command not started: --preflight=require, but *--peers*" "$(cat err)"
@@ -316,4 +323,21 @@ kill -KILL "$(pgrep -P $!)"
 wait $! && status=0 || status=$?
 matches "its child is killed" '1 {*"verdict": "bad",*"line": "bad: the process of preflight was killed, or crashed"*' "$status $(cat out)"
 same "nothing is left" "" "$(pgrep -f -- "--ranks=2 --job=signal" || true)"
+"$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --within=1 >out 2>err &
+sleep 0.5
+kill -STOP "$(pgrep -P $!)"
+wait $! && status=0 || status=$?
+same "the child of pod 0 is stopped" "1 preflight: bad: its process did not answer within 1 s; was it stopped?" "$status $(cat out)"
+# the participant of pod 0, a child of the child: pod 0 says what it knows, and does not wait for it
+"$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --job=test --within=20 >0.out 2>0.err &
+pod0=$!
+sleep 1
+kill -STOP "$(pgrep -P "$(pgrep -P $pod0)")"
+pod 1 preflight
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+    [ -s 0.out ] || sleep 1
+done
+matches "the participant of pod 0 is stopped" "preflight: not tested: *2 of 2 pods came*" "$(cat 0.out)"
+kill -KILL $pod0 2>/dev/null
+wait
 finish

@@ -586,6 +586,36 @@ static void test_refused(void **state)
                     !strstr(shared->findings.at[i].message, "9.9")); /* nothing that they said */
 }
 
+/* Who resets his connection has an address all the same: he is not "this pod". */
+static void test_reset(void **state)
+{
+    static const char *const hellos[] = {
+        HELLO WHO(4, "odd-1") RANK(1, 3, "key"),
+        HELLO WHO(4, "odd-1") RANK(1, 2, "another"),
+    };
+    static const struct linger reset = {1, 0};
+    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0, false, false}), 0};
+
+    (void)state;
+    (void)close(connect_raw());
+    (void)kill(pid[0], SIGSTOP); /* until both are reset */
+    for (unsigned i = 0; i < NI_COUNT(hellos); i++) {
+        const int fd = connect_raw();
+
+        send_raw(fd, hellos[i]);
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+        (void)close(fd);
+    }
+    (void)kill(pid[0], SIGCONT);
+    (void)usleep(200000);
+    pid[1] = start_pod((struct options){1, 2, 1, 20000, NULL, NULL, 0, false, false});
+    for (unsigned k = 0; k < 2; k++)
+        assert_int_equal(end_of_pod(pid[k]), 0);
+    assert_true(reported(NI_F_JOB_REFUSED, "127.0.0.1", "of 3 pods"));
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "1 connection came "));
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "the last one from 127.0.0.1"));
+}
+
 /* Who has no key takes no rank, neither one that is missing nor that of a live pod, and makes no error;
    nor does it end the waiting. */
 static void test_no_key_no_rank(void **state)
@@ -1194,7 +1224,7 @@ static void has_no_secret(int fd)
 {
     (void)answer(fd);
     send_raw(fd, NONCE);
-    send_raw(fd, "{\"type\": \"welcome\"}");
+    /* one message: the pod hangs up at the first that has no code */
     send_raw(fd, "{\"type\": \"verdict\", \"verdict.line\": \"good\", \"verdict.outcome\": 2}");
     (void)answer(fd);
 }
@@ -1324,7 +1354,7 @@ static void test_secret_recorded(void **state)
     for (unsigned i = 0; i < 3; i++)
         if (end_of_pod(pid[i]) != 0)
             fail_msg("%u: %s", i, line_of(i));
-    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "1 connections"));
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "1 connection came"));
 }
 
 /* Pod 0 dies in a round: the others say so at once. */
@@ -1385,6 +1415,7 @@ int main(void)
         STAR(test_both_ends_fail),
         STAR(test_pod_dies),
         STAR(test_refused),
+        STAR(test_reset),
         STAR(test_no_key),
         STAR(test_no_key_on_host),
         STAR(test_no_key_no_rank),
