@@ -170,7 +170,7 @@ main()"
 agent() {
     rm -f "$1.ran"
     "$python" -c "$torchrun" --nnodes=1:2 --nproc_per_node=1 --max_restarts=3 --rdzv_backend=c10d \
-        --rdzv_endpoint=localhost:$((port + 1)) --rdzv_id=elastic --rdzv_conf=last_call_timeout=3 --no_python \
+        --rdzv_endpoint=localhost:$((port + 1)) --rdzv_id=elastic --rdzv_conf=last_call_timeout=30 --no_python \
         "$bin" --mode=tcp --preflight=require --port=$port --late=selftest --within=5 -- \
         sh -c "echo \$\$ >$1.worker; echo \$GROUP_WORLD_SIZE >$1.ran; exec sleep 120" >"$1.out" 2>"$1.err" &
     pods="$pods $!"
