@@ -237,10 +237,16 @@ int ni_refuse(struct ni_context *ctx, const char *reason, bool findings)
     return NI_EXIT_REFUSED;
 }
 
-int ni_print(struct ni_context *ctx, struct ni_text *text)
+const char *ni_output_file(const struct ni_context *ctx)
 {
     const char *output = ctx->options.output;
-    const char *path = output && strcmp(output, "-") != 0 ? output : NULL;
+
+    return output && strcmp(output, "-") != 0 ? output : NULL;
+}
+
+int ni_print(struct ni_context *ctx, struct ni_text *text)
+{
+    const char *path = ni_output_file(ctx);
 
     ni_ignore_sigxfsz();
     int r = ni_replace_file(path, 0644, ni_write_text, text);

@@ -38,6 +38,8 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings);
    not kill this process. */
 void ni_ignore_sigxfsz(void);
 
+/* The file that --output names; NULL: standard output. */
+const char *ni_output_file(const struct ni_context *ctx);
 /* Writes a text, a report, to --output or standard output. Returns the exit status, after saying
    what failed, unless the reader went away. */
 int ni_print(struct ni_context *ctx, struct ni_text *text);

@@ -88,18 +88,21 @@ void ni_put_transport(struct ni_text *out, const struct ni_view *view)
 
 /* The settings come last, because a line that is too long loses its end, and `plan` shows them,
    too. Settings of other libraries are left out: they follow from NCCL's. */
-void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock)
+void ni_put_summary(struct ni_text *out, const struct ni_view *view, const int64_t *memlock)
 {
     enum { SHOWN = 200 }; /* of a value that somebody else set */
 
     ni_put(out, "auto-detected ");
     ni_put_transport(out, view);
-    ni_putf(out, "; %s; memlock ", ni_source_words[view->inv->source].text);
-    if (memlock < 0)
-        ni_put(out, "unknown");
-    else
-        ni_put_bytes(out, memlock);
-    ni_put(out, ";");
+    ni_putf(out, "; %s;", ni_source_words[view->inv->source].text);
+    if (memlock) {
+        ni_put(out, " memlock ");
+        if (*memlock < 0)
+            ni_put(out, "unknown");
+        else
+            ni_put_bytes(out, *memlock);
+        ni_put(out, ";");
+    }
     for (unsigned i = 0; i < view->plan->n_setting; i++) {
         const struct ni_setting *s = &view->plan->setting[i];
 

@@ -21,9 +21,9 @@ struct ni_origin_words {
 
 /* Put the report. with_gids: also the GID tables of the pod's ports. */
 ni_report_fn ni_put_plan, ni_put_plan_with_gids;
-/* Puts the sentence of `run` about the plan: "auto-detected ...", without a newline. memlock: the
-   soft limit in force, -1 if unknown. */
-void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock);
+/* Puts the sentence of `run` and `env` about the plan: "auto-detected ...", without a newline.
+   memlock: the soft limit in force, -1 if unknown; NULL: it is not said. */
+void ni_put_summary(struct ni_text *out, const struct ni_view *view, const int64_t *memlock);
 
 /* Words by enum ni_transport, and by enum ni_origin. */
 extern const struct ni_words ni_transport_words[];

@@ -57,7 +57,9 @@ void ni_put_failure(struct ni_text *t, const struct ni_pair_result *x)
 
 void ni_put_speed(struct ni_text *t, int64_t mbps)
 {
-    if (mbps > 0 && mbps < 1000)
+    if (mbps > 0 && mbps < 10)
+        ni_putf(t, "0.00%lld", (long long)mbps);
+    else if (mbps > 0 && mbps < 1000)
         ni_putf(t, "0.%02lld", (long long)mbps / 10);
     else if (mbps > 0)
         ni_putf(t, mbps < 10000 ? "%lld.%lld" : "%lld", (long long)mbps / 1000,

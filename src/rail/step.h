@@ -153,7 +153,7 @@ const char *ni_pair_step_text(enum ni_pair_step step);
 /* Puts the step that failed, and how: "bulk writes: IBV_WC_RETRY_EXC_ERR (status 12)". */
 void ni_put_failure(struct ni_text *t, const struct ni_pair_result *x);
 
-/* Puts a speed in Gb/s, "0.31", "9.8", "362"; nothing if it was not measured. */
+/* Puts a speed in Gb/s, "0.004", "0.31", "9.8", "362"; nothing if it was not measured. */
 void ni_put_speed(struct ni_text *t, int64_t mbps);
 
 #endif

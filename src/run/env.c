@@ -13,6 +13,7 @@
 #include "print/layout.h"
 #include "print/words.h"
 #include "run/envfile.h"
+#include "run/run.h"
 #include "system/exec.h"
 
 /* ---- options ---- */
@@ -59,5 +60,9 @@ int ni_cmd_env(struct ni_context *ctx)
                bad->value);
     r = bad ? NI_EXIT_FAILED : ni_print(ctx, &text);
     ni_free_text(&text);
+    /* The log of an init container shows what went into the file. On standard output the settings
+       are seen anyway. */
+    if (r == 0 && ni_output_file(ctx) && ctx->options.policy.mode != NI_MODE_OFF)
+        ni_say_plan(ctx);
     return r;
 }

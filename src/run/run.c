@@ -81,13 +81,13 @@ const struct ni_option_rows ni_run_rows = {
     sizeof(ni_run_options),
 };
 
-static void say_plan(struct ni_context *ctx)
+void ni_say_plan(struct ni_context *ctx)
 {
     const struct ni_view view = ni_flow_view(ctx);
     char buf[NI_MESSAGE];
     struct ni_text summary = ni_text_on(buf, sizeof(buf));
 
-    ni_put_summary(&summary, &view, ctx->memlock);
+    ni_put_summary(&summary, &view, ctx->acts ? &ctx->memlock : NULL);
     ni_say(ctx, NI_LOG_INFO, "%s", buf);
     for (unsigned i = 0; i < ctx->plan.n_setting; i++) {
         const struct ni_setting *s = &ctx->plan.setting[i];
@@ -165,7 +165,7 @@ int ni_cmd_run(struct ni_context *ctx)
     if (policy->require != 0)
         ni_require_memlock(&ctx->work, ctx->memlock, ni_command_has_cap(CAP_IPC_LOCK));
     if (!ctx->plan.refuse && !off)
-        say_plan(ctx);
+        ni_say_plan(ctx);
     if (!ctx->plan.refuse)
         trials =
             ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */

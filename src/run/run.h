@@ -6,7 +6,13 @@
 #include "cli/option.h"
 #include "cli/program.h"
 
+struct ni_context;
+
 ni_verb_fn ni_cmd_run;
+
+/* Says on standard error what was decided: the settings in one line, as info, and each with its
+   reason, as debug. */
+void ni_say_plan(struct ni_context *ctx);
 
 struct ni_run_options {
     const char *refusal_snapshot; /* file; NULL: none */

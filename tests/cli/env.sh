@@ -39,6 +39,10 @@ for arg in "-o file" "-ofile" "--output file" "--output=file" "-o ./file" "-o $d
     same "$arg: content" "$(cat expected)" "$(cat file)"
     same "$arg: mode" 644 "$(stat -c %a file)"
 done
+said() { "$bin" env --log-level=info "$@" 2>&1 >/dev/null | grep auto-detected; }
+matches "-o file: standard error has the decision" 'nccl-init: auto-detected TCP sockets*; NCCL_IB_DISABLE=1*' "$(said -o file)"
+same "-o -: it is not said twice" "" "$(said -o -)"
+same "mode=off: nothing is decided, and nothing said" "" "$(said --mode=off -o file)"
 same "-o -" "$(cat expected)" "$("$bin" env --format=docker -o - 2>/dev/null)"
 (umask 077 && "$bin" env -o private 2>/dev/null)
 same "mode 0644 under any umask" 644 "$(stat -c %a private)"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write images as one OCI archive, which containerd imports.
 
-usage: image.py ARCHIVE --name NAME[=WORD,...]... [--initrd FILE] [--path PATH] [DESTINATION=FILE]...
+usage: image.py ARCHIVE --name NAME[=WORD,...][@USER]... [--initrd FILE] [--path PATH] [DESTINATION=FILE]...
 
-Each NAME is an image with these words as ENTRYPOINT. All have the same layer: the tree of an initrd (uncompressed, without
+Each NAME is an image with these words as ENTRYPOINT, and this USER. All have the same layer: the tree of an initrd (uncompressed, without
 kernel modules), and these files, which can be executed.
 """
 
@@ -86,11 +86,12 @@ def main():
         one = blob(layer(given.initrd, files), "layer.v1.tar")
         images = []
         for name in given.name:
+            name, _, user = name.partition("@")
             name, _, words = name.partition("=")
             config = {
                 "architecture": "amd64",
                 "os": "linux",
-                "config": {"Env": [f"PATH={given.path}"], "Entrypoint": words.split(",") if words else []},
+                "config": {"Env": [f"PATH={given.path}"], "Entrypoint": words.split(",") if words else [], "User": user},
                 "rootfs": {"type": "layers", "diff_ids": [one["digest"]]},
             }
             manifest = {

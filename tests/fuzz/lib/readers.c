@@ -345,7 +345,9 @@ static void check_summary(const struct ni_view *view)
 {
     char out[16384];
     struct ni_text t = ni_text_on(out, sizeof(out));
-    ni_put_summary(&t, view, NI_UNLIMITED);
+    const int64_t memlock = NI_UNLIMITED;
+
+    ni_put_summary(&t, view, &memlock);
     FUZZ_CHECK(!t.cut && !strchr(out, '\n'), "summary");
     ni_put(&t, "\n");
     check_printable(out, t.len, "summary");

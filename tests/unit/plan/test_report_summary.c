@@ -35,10 +35,11 @@ static const char *text_at(json_t *obj, const char *key)
 }
 
 static int64_t memlock = NI_UNLIMITED;
+static const int64_t *limit = &memlock;
 
 static void summary(struct ni_text *out, const struct ni_view *view)
 {
-    ni_put_summary(out, view, memlock);
+    ni_put_summary(out, view, limit);
 }
 
 static void test_summary_rdma(void **state)
@@ -74,6 +75,11 @@ static void test_summary_others(void **state)
         written(summary),
         "auto-detected another network plugin, left alone; HCAs given by PCIDEVICE_* "
         "(SR-IOV device plugin); memlock unknown; NCCL_NET_PLUGIN=ofi (user)");
+    limit = NULL;
+    assert_string_equal(written(summary),
+                        "auto-detected another network plugin, left alone; HCAs given by "
+                        "PCIDEVICE_* (SR-IOV device plugin); NCCL_NET_PLUGIN=ofi (user)");
+    limit = &memlock;
     memlock = NI_UNLIMITED;
 }
 

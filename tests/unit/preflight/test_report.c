@@ -227,7 +227,8 @@ static void speeds(void **state)
     static const struct {
         int64_t mbps;
         const char *text;
-    } row[] = {{0, ""}, {36, "0.03"}, {999, "0.99"}, {1000, "1.0"}, {9876, "9.8"}, {362600, "362"}};
+    } row[] = {{0, ""},       {4, "0.004"},  {36, "0.03"},   {999, "0.99"},
+               {1000, "1.0"}, {9876, "9.8"}, {362600, "362"}};
     (void)state;
     for (size_t i = 0; i < NI_COUNT(row); i++) {
         char buf[16];
