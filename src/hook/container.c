@@ -52,7 +52,7 @@ enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_con
                                   struct ni_text *why)
 {
     static const char *const status[] = {"creating" /* runc */, "created" /* crun */, "running"};
-    json_auto_t *top = ni_read_json(text, true, why);
+    json_auto_t *top = ni_read_json_as_reals(text, why);
 
     *ret = (struct ni_hook_container){.listed = -1, .before = -1};
     struct ni_text id = ni_text_on(ret->id, sizeof(ret->id));
@@ -160,7 +160,7 @@ static int64_t listed_limit(const json_t *rlimits)
 enum ni_hook_answer ni_hook_config(const struct ni_dir *top, const char *text, bool privileged,
                                    struct ni_hook_container *ret, struct ni_text *why)
 {
-    json_auto_t *config = ni_read_json(text, true, why);
+    json_auto_t *config = ni_read_json_as_reals(text, why);
     const json_t *of_linux = json_object_get(config, "linux");
     const json_t *rules = json_object_get(json_object_get(of_linux, "resources"), "devices");
 

@@ -747,11 +747,16 @@ static void report_collectives(struct ni_log *log, struct ni_findings *f)
 
 /* ---- who left ---- */
 
-/* Returns true if the log says why the rank left; the launcher's later action is no reason. */
+/* Returns true if the log says why the rank left. That the launcher was stopped (NI_SAID_TERM) is no
+   reason, and an exception in a line without a rank may be the launcher's own. */
 static bool has_reason(const struct ni_log_rank *r)
 {
-    return (r->exception && r->exception->rank >= 0) || r->wait ||
-           (r->end && r->end->said == NI_SAID_END) || r->process->warn.file != 0;
+    const bool raised = r->exception && r->exception->rank >= 0;
+    const bool exited = r->end && r->end->said == NI_SAID_END;
+    const bool in_collective = r->wait != NULL; /* one that failed, or did not end in time */
+    const bool warned = r->process->warn.file != 0;
+
+    return raised || exited || in_collective || warned;
 }
 
 /* Returns true if the rank took part, and its log ends without an end in order and without a reason:

@@ -108,7 +108,7 @@ static int read_plan(struct ni_context *ctx, struct ni_log *log, const char *pat
         return fail_to_read(ctx, path);
     (void)fclose(file); /* only read */
     text[n] = '\0';
-    top = ni_read_json(text, false, &why);
+    top = ni_read_json(text, &why);
     settings = json_object_get(top, "settings");
     log->planned = json_is_array(settings);
     json_array_foreach(settings, i, setting)

@@ -191,7 +191,8 @@ static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struc
               NI_GID_TABLE);
 }
 
-static bool has_gids(const struct ni_inventory *inv, const struct ni_port *port)
+/* Returns true if the GIDs of the port matter: NCCL_IB_GID_INDEX is for RoCE ports that the pod can use. */
+static bool needs_gids(const struct ni_inventory *inv, const struct ni_port *port)
 {
     return ni_is_allocated(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE &&
            ni_is_active(port);
@@ -199,7 +200,7 @@ static bool has_gids(const struct ni_inventory *inv, const struct ni_port *port)
 
 void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir)
 {
-    if (has_gids(p->inv, port))
+    if (needs_gids(p->inv, port))
         read_gid_table(p, port, dir, false);
 }
 
@@ -210,7 +211,7 @@ void ni_probe_whole_gids(struct ni_probe *p)
     for (unsigned i = 0; i < inv->n_port; i++) {
         struct ni_port *port = &inv->port[i];
 
-        if (!has_gids(inv, port))
+        if (!needs_gids(inv, port))
             continue;
         struct ni_dir dir = ni_dir_open(p->root, "%s/ports/%u", inv->hca[port->hca].dir, port->num);
         read_gid_table(p, port, &dir, true);

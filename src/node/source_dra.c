@@ -222,7 +222,8 @@ static void note_netdev(struct walk *w, const char *name, const struct ni_alloca
     (void)ni_copy(n->from, sizeof(n->from), w->path);
 }
 
-/* Reads a device. false: it has a name and nothing else. */
+/* Reads a device: allocates it, and notes its interface. Returns false if the driver has written
+   nothing of it but its name. What has an invalid form was written, so it is true then. */
 static bool read_device(struct walk *w, json_t *device)
 {
     json_t *attributes = json_object_get(device, "attributes");
@@ -233,12 +234,17 @@ static bool read_device(struct walk *w, json_t *device)
                       may_be(net, "interfaceName", JSON_STRING);
     const struct ni_allocation *c = allocate_address(w, attributes);
 
-    if (name && w->p->inv->source == NI_SRC_NONE) /* otherwise only `plan` reads the metadata */
+    /* where an earlier source has decided, the interface is only compared */
+    if (name && w->p->inv->source == NI_SRC_NONE)
         ni_note_allocated_netdev(w->p, name);
-    if (name && (!c || w->p->ask->all)) /* for the comparison, which only people read */
+    /* by its address the device is known already: then only a report compares the interface */
+    if (name && (!c || w->p->ask->all))
         note_netdev(w, name, c);
-    w->odd = w->odd || !good;
-    return !good || json_object_size(attributes) > 0 || json_object_size(net) > 0;
+    if (!good) {
+        w->odd = true;
+        return true;
+    }
+    return json_object_size(attributes) > 0 || json_object_size(net) > 0;
 }
 
 /* Reads the devices of a file. A driver that does not yet know more writes only the identity of the

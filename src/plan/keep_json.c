@@ -173,7 +173,7 @@ void ni_keep_json(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_sp
         const size_t n = value_length(s);
         struct ni_text why = NI_TEXT(JSON_ERROR_TEXT_LENGTH + 64);
         char *text = strndup(s.p, n);
-        json_t *top = text ? ni_read_json(text, false, &why) : NULL;
+        json_t *top = text ? ni_read_json(text, &why) : NULL;
         const bool ids = json_is_object(top) && !json_object_get(top, "requests");
 
         if (top)

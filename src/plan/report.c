@@ -533,7 +533,7 @@ static void put_limit(struct ni_text *out, const char *which, struct ni_num now,
     }
 }
 
-static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
+void ni_put_plan(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_limit *limit = &view->plan->memlock;
     const struct ni_self *self = &view->inv->self;
@@ -556,16 +556,10 @@ static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
     put_hca_tables(out, view);
     put_sources(out, view->inv);
     ni_put_gpu_table(out, view);
-    if (gids)
-        put_gids(out, view);
-}
-
-void ni_put_plan(struct ni_text *out, const struct ni_view *view)
-{
-    put_plan(out, view, false);
 }
 
 void ni_put_plan_with_gids(struct ni_text *out, const struct ni_view *view)
 {
-    put_plan(out, view, true);
+    ni_put_plan(out, view);
+    put_gids(out, view);
 }

@@ -126,6 +126,20 @@ static void take_ip(const struct sockaddr_in6 *from, uint8_t ret[NI_GID_BYTES])
         memcpy(ret, &from->sin6_addr, NI_GID_BYTES);
 }
 
+/* Finds a place for a connection that has not said hello yet: a free one, or that of the one whose
+   hello is due first, which is dropped. So strangers cannot take all places for long. */
+static unsigned make_room(struct coordinator *h)
+{
+    unsigned at = h->job.ranks;
+
+    for (unsigned k = at; k < h->n_conn && h->conn[at].fd >= 0; k++)
+        if (h->conn[k].fd < 0 || h->conn[k].due_ms < h->conn[at].due_ms)
+            at = k;
+    if (h->conn[at].fd >= 0)
+        drop(h, at);
+    return at;
+}
+
 /* Accepts all connections that wait, before any is read, for the kernel's queue is short. Each gets
    a free place, or the place of the one that has waited longest for a welcome. The address is noted
    now, because a connection that its other end resets no longer has one. */
@@ -135,17 +149,13 @@ static void accept_all(struct coordinator *h)
         struct sockaddr_in6 from = {0};
         socklen_t size = sizeof(from);
         const int fd = accept4(h->listen, (void *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        unsigned at = h->job.ranks;
+        unsigned at;
 
         if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
             continue;
         if (fd < 0)
             return;
-        for (unsigned k = at; k < h->n_conn && h->conn[at].fd >= 0; k++)
-            if (h->conn[k].fd < 0 || h->conn[k].due_ms < h->conn[at].due_ms)
-                at = k;
-        if (h->conn[at].fd >= 0)
-            drop(h, at);
+        at = make_room(h);
         h->conn[at] = (struct conn){.fd = fd, .due_ms = ni_now_ms() + HELLO_MS};
         take_ip(&from, h->conn[at].ip);
         set_events(h, EPOLL_CTL_ADD, at);
@@ -249,7 +259,7 @@ static void take_nonce(struct coordinator *h, unsigned at, const struct ni_messa
     struct ni_auth auth;
 
     if (!h->m->secret) {
-        refuse_stranger(h, at, ""); /* it reads nothing but a nonce */
+        refuse_stranger(h, at, ""); /* it says itself that pod 0 has no secret */
         return;
     }
     if (ni_auth_begin(&auth, NI_COORDINATOR) < 0) {
@@ -410,7 +420,7 @@ static void read_some(struct coordinator *h, unsigned at, bool ends)
     if ((r == 0 && !ends) || r == -EAGAIN || r == -EINTR)
         return;
     if (r == -EBADMSG && !pod)
-        refuse_stranger(h, at, ""); /* it finds that the code is wrong, too */
+        refuse_stranger(h, at, ""); /* it says itself that the secrets differ */
     else if (r == 1 && !pod && !c->auth.secret && m->type == NI_MSG_NONCE)
         take_nonce(h, at, m);
     else if (r == 1 && (!pod || at == 0) && m->type == NI_MSG_HELLO)

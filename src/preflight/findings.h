@@ -8,8 +8,8 @@
       "Cluster admin: check the IPAM of the rail's network, and give each pod an address of its " \
       "own.")                                                                                     \
     X(JOB_KEY_HOST, "job.key.host", NI_WARNING,                                                   \
-      "User: give all pods of the job one key that no other job has: --job=KEY, or one secret: "  \
-      "--job-secret=FILE.")                                                                       \
+      "User: give all pods of the job one key that no other job has (--job=KEY), or one secret "  \
+      "(--job-secret=FILE).")                                                                     \
     X(JOB_KEY_NAME, "job.key.name", NI_INFO,                                                      \
       "User: to keep pods of other attempts out, give all pods one key: --job=KEY.")              \
     X(JOB_LINK_DIFFERS, "job.link.differs", NI_ERROR,                                             \

@@ -41,10 +41,11 @@ static struct participant {
     const struct ni_secret *secret; /* NULL: messages carry no code */
     struct ni_auth auth;            /* of the connection */
     int fd;
-    int64_t within_ms;     /* how long it waits for pod 0 and the others */
-    int64_t until_ms;      /* when it stops listening to pod 0, whatever that says */
-    bool absent;           /* the name of pod 0 could not be found */
-    bool reached;          /* something answered at pod 0's address when it was last tried */
+    int64_t within_ms; /* how long it waits for pod 0 and the others */
+    int64_t until_ms;  /* when it stops listening to pod 0, whatever that says */
+    bool absent;       /* the name of pod 0 could not be found */
+    /* the last try connected to pod 0's address, and nothing shows that another program listens there */
+    bool reached;
     bool begun;            /* waiting for pods is over, so the participant cannot connect anew */
     struct ni_message msg; /* the last message, sent or received */
     struct ni_text why;
@@ -100,7 +101,7 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
 
         r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms, &l->auth,
                              &l->msg);
-        /* what comes before the nonces are exchanged is anybody's */
+        /* a message that comes instead of the nonce is not proven: it does not extend the wait */
         if (r < 0 || l->msg.type != NI_MSG_ALIVE || type == NI_MSG_NONCE)
             break;
         if (l->msg.begun)
@@ -207,8 +208,8 @@ static void open_rails(struct participant *l)
 
 /* ---- the whole ---- */
 
-/* Begins the connection: where there is a secret, each side sends a nonce. What was recorded of
-   another connection has other ones. */
+/* Begins the connection: if the job has a secret, each side sends a nonce. So messages that were
+   recorded in another connection have the wrong code in this one. */
 static int exchange_nonces(struct participant *l)
 {
     struct ni_auth auth;

@@ -145,8 +145,8 @@ static void report_kind(const struct ni_job *job, unsigned rail, const struct ki
     ni_report(f, kind->id, s.buf, "%s", t.buf);
 }
 
-/* Returns true if the pair sent many packets again although it passed, and its paths are good: what
-   is bad has a finding of its own, and software RDMA loses packets where the host is busy. */
+/* Returns true if the pair passed, its paths are good, and it sent many packets again. A pair that failed
+   or has a bad path has a finding already. Software RDMA loses packets when the host is busy. */
 static bool has_resent(const struct ni_job *job, const struct ni_pair_result *x, unsigned rail)
 {
     return x->pair.rail == rail && x->full && !x->software && x->step == NI_PAIR_DONE &&
@@ -174,7 +174,7 @@ static void report_resent(const struct ni_job *job, unsigned rail, struct ni_fin
         return;
     ni_putf(&s, "rail %u", rail);
     ni_putf(&t,
-            "%u of %u pairs sent packets again while all pods moved data; the most, %lld times: ",
+            "%u of %u pairs sent packets again while all pods moved data; most often, %lld times, ",
             n, all, (long long)most->resent);
     ni_put_pod(&t, job, most->pair.from);
     ni_put(&t, " to ");

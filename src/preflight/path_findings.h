@@ -6,8 +6,8 @@
 #include "nccl_init/findings.h"
 #include "preflight/job.h"
 
-/* Reports the paths of each rail that are slow, that fail or lose packets, that failed once,
-   and on which many packets were sent again. */
+/* Reports the paths of each rail that are slow, that fail or lose packets, and that failed once,
+   and reports rails on which many packets were sent again. */
 void ni_report_paths(const struct ni_job *job, struct ni_findings *f);
 
 #endif

@@ -334,7 +334,9 @@ void ni_mark_path_ends(struct ni_job *job)
         struct ni_rail_tally *ends[] = {ni_tally_of(job, x->pair.from, x->pair.rail),
                                         ni_tally_of(job, x->pair.to, x->pair.rail)};
 
-        for (unsigned i = 0; i < NI_COUNT(ends) && ni_is_bad_path(job, x); i++)
+        if (!ni_is_bad_path(job, x))
+            continue;
+        for (unsigned i = 0; i < NI_COUNT(ends); i++)
             if (ends[i]->verdict == NI_RAIL_GOOD)
                 ends[i]->verdict = NI_RAIL_PATH;
     }

@@ -35,7 +35,7 @@ void ni_settle_paths(struct ni_job *job);
 
 /* Returns true if one of the paths of the pair is bad, and neither port is. */
 bool ni_is_bad_path(const struct ni_job *job, const struct ni_pair_result *x);
-/* Gives the good rails at the ends of bad paths that verdict. */
+/* Gives NI_RAIL_PATH to the rails at both ends of each bad path, where their verdict is good. */
 void ni_mark_path_ends(struct ni_job *job);
 /* Returns the number of such pairs of the rail among the results from `since` on. */
 unsigned ni_count_bad_paths(const struct ni_job *job, unsigned rail, unsigned since);

@@ -108,8 +108,8 @@ static const struct ni_option preflight_options[] = {
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, secret),
-        .help = "preflight: a file that all pods of the job have and no stranger can read, such as "
-                "a mounted Secret; each message is authenticated with its bytes",
+        .help = "a file that all pods of the job have and no stranger can read, such as a mounted "
+                "Secret; each message is authenticated with its bytes",
     },
     /* below the ephemeral ports, not perftest's 18515 */
     {
@@ -430,6 +430,21 @@ static bool is_late(const struct ni_verdict *verdict)
     return verdict->nobody && ni_preflight_options.late == NI_LATE_SELFTEST;
 }
 
+/* Is the child: meets the other pods, writes the verdict to the parent as one byte, and ends. */
+static _Noreturn void be_child(struct ni_context *ctx, const struct ni_party *party,
+                               struct ni_wait *wait, struct ni_verdict *verdict)
+{
+    char byte;
+
+    ni_wait_unblock(wait);
+    ni_ignore_sigxfsz();
+    meet_pods(ctx, party, verdict);
+    say_begun(NULL);
+    /* LATE: the parent judges, for a self-test needs what was given up here */
+    byte = (char)(is_late(verdict) ? LATE : conclude(ctx, verdict));
+    _exit(write(to_parent, &byte, 1) == 1 ? 0 : 1);
+}
+
 /* Lets a child process do the preflight, so that no memory, descriptor or capability of it stays
    in the command. */
 static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *party)
@@ -452,16 +467,8 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
         (void)ni_format(verdict.line, sizeof(verdict.line),
                         "bad: its process could not be started: %s", NI_ERRNO(errno));
     if (pid == 0) {
-        char byte;
-
-        ni_wait_unblock(&wait);
-        ni_ignore_sigxfsz();
         to_parent = fd[1];
-        meet_pods(ctx, party, &verdict);
-        say_begun(NULL);
-        /* LATE: the parent judges, for a self-test needs what was given up here */
-        byte = (char)(is_late(&verdict) ? LATE : conclude(ctx, &verdict));
-        _exit(write(fd[1], &byte, 1) == 1 ? 0 : 1);
+        be_child(ctx, party, &wait, &verdict);
     }
     (void)close(fd[1]);
     if (pid > 0)
@@ -639,8 +646,8 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
                o->policy.preflight == NI_DEMAND_REQUIRE && is_host_network()) {
         ni_put(&why,
                "the job has no key but the name of pod 0, and on a host network all jobs of a "
-               "node have its address; --job=KEY gives all pods one that no other job has, "
-               "--job-secret=FILE a secret");
+               "node have its address: give all pods of the job one key that no other job has "
+               "(--job=KEY), or one secret (--job-secret=FILE)");
         (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
     }
     if (verdict.line[0])

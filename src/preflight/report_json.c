@@ -79,7 +79,8 @@ static void queue_json(struct ni_json *j, unsigned number, const struct ni_queue
     ni_json_end(j);
 }
 
-/* Writes one pair; its queue pairs only if one of them is not good, or was tried again. */
+/* Writes one result of a pair; its queue pairs only if one of them is not good, or if the result is
+   of a second try. "again": the place in "paths" of the result that it repeats. */
 static void path_json(struct ni_json *j, const struct ni_pair_result *x)
 {
     const enum ni_path_verdict worst = ni_worst_path(x);

@@ -87,17 +87,17 @@ int ni_auth_begin(struct ni_auth *auth, enum ni_side own)
 
     memset(auth, 0, sizeof(*auth));
     auth->own = own;
-    return getrandom(nonce, NI_NONCE_BYTES, 0) == NI_NONCE_BYTES ? 0 : -EAGAIN;
+    return getrandom(nonce, NI_NONCE_BYTES, 0) < 0 ? -errno : 0; /* up to 256 bytes come whole */
 }
 
-/* Puts the code of the next message that a side sends. What stands before the message has one
-   size, so that no byte can move between them. */
+/* Puts the code of the next message that a side sends. The head has a fixed size, so that the same bytes
+   cannot be parted into another head and message. */
 static void put_code(const struct ni_auth *auth, enum ni_side side, const void *body, size_t n,
                      uint8_t ret[NI_CODE_BYTES])
 {
     struct {
         uint8_t nonce[2][NI_NONCE_BYTES];
-        uint64_t number, side; /* the lowest byte first, as on all machines of ours (wire.c) */
+        uint64_t number, side; /* the lowest byte first: wire.c asserts it */
     } head = {.number = auth->next[side], .side = side};
 
     memcpy(head.nonce, auth->nonce, sizeof(head.nonce));
@@ -119,7 +119,8 @@ bool ni_auth_takes(struct ni_auth *auth, const void *bytes, size_t n)
     if (n < NI_CODE_BYTES)
         return false;
     put_code(auth, other, told + NI_CODE_BYTES, n - NI_CODE_BYTES, code);
-    for (size_t i = 0; i < NI_CODE_BYTES; i++) /* all of them: the time tells nothing */
+    /* all bytes are compared, so that the time does not tell how many are right */
+    for (size_t i = 0; i < NI_CODE_BYTES; i++)
         differs |= (uint8_t)(told[i] ^ code[i]);
     if (differs == 0)
         auth->next[other]++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The secret of a job, and the code by which each message of a connection is proven with it:
-   HMAC-SHA-256 (RFC 2104) over nonces of both sides, the message's number and the message. */
+   HMAC-SHA-256 (RFC 2104) over the nonces of both sides, the message's number, its sender, and the message. */
 #ifndef NCCL_INIT_PREFLIGHT_SECRET_H
 #define NCCL_INIT_PREFLIGHT_SECRET_H
 
@@ -36,7 +36,7 @@ struct ni_auth {
 /* Makes the key of n bytes. */
 void ni_make_secret(const void *bytes, size_t n, struct ni_secret *ret);
 /* Reads the file whose bytes, all of them, are the secret. 0; or -errno (-EINVAL: too few bytes or
-   too many), `why` says what to do, and *ret is nothing to use. */
+   too many), `why` says what to do, and *ret must not be used. */
 int ni_read_secret(const char *path, struct ni_secret *ret, struct ni_text *why);
 
 /* Puts HMAC-SHA-256 of head and body together. */

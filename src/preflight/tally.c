@@ -207,7 +207,8 @@ static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, 
 }
 
 /* Judges a pair that failed: it is the path if both ends passed with others, and neither fails by
-   itself. Then neither end is blamed alone. two: only two pods have the rail. */
+   itself. Then neither end is blamed alone; a pair that failed only once leaves their verdicts as they
+   are. two: only two pods have the rail, so there are no others to pass with. */
 static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool two)
 {
     struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
@@ -216,12 +217,16 @@ static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool 
     const bool failed = x->full && x->step != NI_PAIR_DONE && !ni_is_own(x) && !ni_is_misled(x);
     const bool gone = from->verdict == NI_RAIL_GONE || to->verdict == NI_RAIL_GONE;
     const bool own = fails_by_itself(from) || fails_by_itself(to);
+    const bool both_passed = from->passed > 0 && to->passed > 0;
+    const bool passed_later = from->passed_again == x->pair.to + 1;
 
-    x->path = failed && !gone && !own && ((from->passed > 0 && to->passed > 0) || two);
-    for (unsigned k = 0; x->path && k < NI_COUNT(ends); k++) {
+    x->path = failed && !gone && !own && (both_passed || two);
+    if (!x->path)
+        return;
+    for (unsigned k = 0; k < NI_COUNT(ends); k++) {
         if (ends[k]->verdict != NI_RAIL_PATH)
             ends[k]->failure = x;
-        if (from->passed_again != x->pair.to + 1)
+        if (!passed_later)
             ends[k]->verdict = NI_RAIL_PATH;
     }
 }

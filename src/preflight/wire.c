@@ -304,7 +304,7 @@ static bool take_members(const json_t *object, const struct member *m, size_t n,
 bool ni_message_take(const char *text, size_t n, struct ni_message *ret)
 {
     struct ni_text why = NI_TEXT(256); /* nobody reads this reason */
-    json_t *top = strlen(text) == n ? ni_read_json(text, false, &why) : NULL;
+    json_t *top = strlen(text) == n ? ni_read_json(text, &why) : NULL;
     const char *type = json_string_value(json_object_get(top, "type"));
     bool ok;
 
@@ -323,7 +323,7 @@ int ni_message_open(const char *bytes, size_t n, struct ni_auth *auth, struct ni
 {
     const size_t code = code_bytes(auth);
 
-    /* before anything of it is read */
+    /* nothing of a message is read before its code is found right */
     if (code > 0 && !ni_auth_takes(auth, bytes, n))
         return -EBADMSG;
     return ni_message_take(bytes + code, n - code, ret) ? 0 : -EPROTO;

@@ -66,11 +66,18 @@ static json_t *load(const char *text, size_t flags, json_error_t *err, struct ni
     return top;
 }
 
-struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why)
+struct json_t *ni_read_json(const char *text, struct ni_text *why)
 {
     json_error_t err = {0};
 
-    return load(text, reals ? JSON_DECODE_INT_AS_REAL : 0U, &err, why);
+    return load(text, 0, &err, why);
+}
+
+struct json_t *ni_read_json_as_reals(const char *text, struct ni_text *why)
+{
+    json_error_t err = {0};
+
+    return load(text, JSON_DECODE_INT_AS_REAL, &err, why);
 }
 
 struct json_t *ni_read_json_first(const char **text, bool *ret_cut, struct ni_text *why)
@@ -87,7 +94,7 @@ struct json_t *ni_read_json_first(const char **text, bool *ret_cut, struct ni_te
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text)
 {
     struct ni_text why = NI_TEXT(JSON_ERROR_TEXT_LENGTH + 64);
-    json_t *top = ni_read_json(text, false, &why);
+    json_t *top = ni_read_json(text, &why);
 
     if (!top)
         ni_report(f, NI_F_ALLOC_INFO_INVALID, subject, "%s", why.buf);

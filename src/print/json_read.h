@@ -8,7 +8,11 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
-struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why);
+/* Reads a text that is one value. NULL: `why` says what is wrong. */
+struct json_t *ni_read_json(const char *text, struct ni_text *why);
+/* Reads it with each number as a double: OCI runtimes write limits up to 2^64 - 1, and jansson's
+   integers end at 2^63 - 1. */
+struct json_t *ni_read_json_as_reals(const char *text, struct ni_text *why);
 /* Reads the first value of a text that may have more: *text is then the rest. *ret_cut: there is
    none, because the text ends inside it. */
 struct json_t *ni_read_json_first(const char **text, bool *ret_cut, struct ni_text *why);

@@ -809,7 +809,7 @@ static void move_data(struct rail *r)
     const unsigned sets = ((unsigned)__builtin_popcount(tried) + batch - 1) / batch;
     const size_t slice = r->window / count_queues(r) / sizeof(uint64_t) * sizeof(uint64_t);
     struct ni_pair_result *x = &r->task->result[r->role];
-    const int64_t resent = ni_resent(task->rail.hca, task->rail.port);
+    const int64_t resent_before = ni_count_resent(task->rail.hca, task->rail.port);
     unsigned live, passed = 0, turn = 0;
 
     x->n_queue = count_in(tried);
@@ -836,7 +836,7 @@ static void move_data(struct rail *r)
         set = turn = 0;
     }
     sum_up(x, tried, passed, sets);
-    x->resent = ni_resent_since(resent, ni_resent(task->rail.hca, task->rail.port));
+    x->resent = ni_resent_since(resent_before, ni_count_resent(task->rail.hca, task->rail.port));
 }
 
 /* ---- what is asked ---- */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of what a port sent again, read from this machine's sysfs. */
 #include "rail/resent.h"
 
 #include <fcntl.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
 enum { PATH = 192, NUMBER = 32 };
@@ -19,24 +18,25 @@ static const char *const counters[] = {
     "to_retransmits",        "seq_err_naks_rcvd", "completer_retry_err",
 };
 
-/* Returns the number in the file; -1: there is none. */
+/* Returns the number in the file, which a newline follows; -1: there is none. */
 static int64_t read_number(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     char text[NUMBER];
+    uint64_t value;
     ssize_t n;
 
     if (fd < 0)
         return -1;
     n = read(fd, text, sizeof(text) - 1);
     (void)close(fd);
-    if (n <= 0 || text[0] < '0' || text[0] > '9')
+    if (n <= 0 || text[n - 1] != '\n')
         return -1;
-    text[n] = '\0';
-    return strtoll(text, NULL, 10);
+    text[n - 1] = '\0';
+    return ni_parse_u64(ni_span_of(text), INT64_MAX, &value) == 0 ? (int64_t)value : -1;
 }
 
-int64_t ni_resent(const char *hca, unsigned port)
+int64_t ni_count_resent(const char *hca, unsigned port)
 {
     int64_t sum = -1;
 

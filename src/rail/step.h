@@ -115,8 +115,8 @@ struct ni_pair_result {
     int wc;                 /* enum ibv_wc_status of the completion that failed; 0: none */
     int64_t latency_ns, slowest_ns; /* of 64 small writes: median, maximum; 0: not measured */
     int64_t write_mbps, read_mbps;  /* 0: not measured */
-    int64_t
-        resent; /* how often `from` sent packets again; 0: never, or its HCA does not count it */
+    /* how often the port of `from` sent packets again; 0: never, or its driver does not count it */
+    int64_t resent;
     /* judged to be the path: both ends reach others, or there are none */
     bool path;
     /* where the neighbour that has the partner's address is not the partner, and the MAC address of

@@ -118,14 +118,14 @@ nothing everything || objects everything
 works "job: the command of the issue" helm install once k8s/charts/job --namespace all --set mode=tcp,pods=1
 refused "job: a Job cannot be upgraded in place" '*field is immutable*' helm upgrade once k8s/charts/job --namespace all --set mode=tcp,pods=2
 works "job: is uninstalled" helm uninstall once --namespace all
-secret() { kubectl --namespace all get secret once-preflight --output 'jsonpath={.data.secret}' | base64 --decode; }
+secret() { kubectl --namespace all get secret "$1-preflight" --output 'jsonpath={.data.secret}' | base64 --decode; }
 works "job: with a preflight" helm install once k8s/charts/job --namespace all --set mode=tcp,pods=2,preflight=require
-first=$(secret)
+first=$(secret once)
 same "... it has a secret of 43 letters" 43 "$(printf %s "$first" | wc -c)"
 works "job: an upgrade that changes no pod" helm upgrade once k8s/charts/job --namespace all --set mode=tcp,pods=2,preflight=require
-same "... keeps the secret" "$first" "$(secret)"
+same "... keeps the secret" "$first" "$(secret once)"
 works "job: another one" helm install twice k8s/charts/job --namespace all --set mode=tcp,pods=2,preflight=require
-same "... has another secret" 1 "$(kubectl --namespace all get secret twice-preflight --output 'jsonpath={.data.secret}' | base64 --decode | grep -vcxF "$first")"
+same "... has another secret" 1 "$(secret twice | grep -vcxF "$first")"
 works "job: is uninstalled" helm uninstall once twice --namespace all
 works "... and nothing is left" wait_for 60 nothing twice
 works "... and nothing is left" wait_for 60 nothing once

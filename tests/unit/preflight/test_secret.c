@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The code of a message: HMAC-SHA-256 by the vectors of RFC 4231; and nothing but the next message of
    the other side of the same connection, whole, with the same secret, is taken. */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -14,11 +19,6 @@
 #include "nccl_init/text.h"
 #include "preflight/secret.h"
 #include "preflight/wire.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- RFC 4231, section 4 ---- */
 
@@ -80,7 +80,7 @@ static void test_hmac(void **state)
         struct ni_secret secret;
 
         ni_make_secret(key, make(&row[i].key, key), &secret);
-        for (size_t head = 0; head <= n; head += 7) { /* wherever it is parted */
+        for (size_t head = 0; head <= n; head += 7) { /* however the data is divided */
             ni_hmac(&secret, data, head, data + head, n - head, code);
             hex = ni_text_on(hex.buf, hex.cap);
             for (size_t k = 0; k < row[i].n; k++)
@@ -182,7 +182,7 @@ static void test_refused(void **state)
     assert_int_equal(open_at(&e.hub, &first), -EBADMSG); /* another secret */
     e.hub.secret = &secret;
     assert_memory_equal(&before, &e.hub, sizeof(before));
-    assert_int_equal(open_at(&e.hub, &first), 0);        /* and nothing of that was in its way */
+    assert_int_equal(open_at(&e.hub, &first), 0);        /* what was refused changed nothing */
     assert_int_equal(open_at(&e.hub, &first), -EBADMSG); /* once more */
     assert_int_equal(open_at(&e.hub, &next), 0);
 }

@@ -25,7 +25,7 @@ static void test_since(void **state)
     (void)state;
     for (size_t i = 0; i < NI_COUNT(row); i++)
         assert_int_equal(ni_resent_since(row[i].before, row[i].after), row[i].since);
-    assert_int_equal(ni_resent("no-such-hca", 1), -1);
+    assert_int_equal(ni_count_resent("no-such-hca", 1), -1);
 }
 
 int main(void)

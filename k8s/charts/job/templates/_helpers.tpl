@@ -46,7 +46,7 @@ slow job. */}}
 {{- end }}
 {{- end }}
 
-{{/* The name of the Secret of the preflight; none where there is none. */}}
+{{/* The name of the Secret of the preflight; empty without a preflight, or with preflightSecret=false. */}}
 {{- define "job.secret" -}}
 {{- if and (ne .Values.preflight "off") .Values.preflightSecret }}{{ .Release.Name }}-preflight{{ end }}
 {{- end }}
