@@ -33,7 +33,7 @@
       "leaf that the message names, or of the leaves of both nodes; take the bad link "           \
       "out.")                                                                                     \
     X(JOB_PATH_FAILED, "job.path.failed", NI_ERROR,                                               \
-      "Cluster admin: the ports work; check the switches, routes and filters between them.")      \
+      "Cluster admin: check the switches, routes and filters between them.")                      \
     X(JOB_PATH_SLOW, "job.path.slow", NI_ERROR,                                                   \
       "Cluster admin: check the rate, lanes and error counters of the uplinks of the "            \
       "leaf that the message names, or of the leaves of both nodes; take the bad link "           \

@@ -124,6 +124,13 @@ spec:
           valueFrom:
             fieldRef:
               fieldPath: metadata.labels['{{ ternary "apps.kubernetes.io/pod-index" "batch.kubernetes.io/job-completion-index" (eq .Values.workload "idle") }}']
+        {{- if not (hasKey .Values.env "NODE_NAME") }}
+        # preflight names pods with their nodes
+        - name: NODE_NAME
+          valueFrom:
+            fieldRef:
+              fieldPath: spec.nodeName
+        {{- end }}
         {{- range $name, $value := .Values.env }}
         - name: {{ $name }}
           value: {{ toString $value | quote }}
