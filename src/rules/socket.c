@@ -485,6 +485,32 @@ static void check_users_first(const struct ni_work *w, const char *user, const s
                   user);
 }
 
+/* Returns true if NCCL lists a before b: by their numbers. Where one is not known, the name decides
+   between two of these; the table's own order depends on what was asked for. */
+static bool is_listed_before(const struct ni_netdev *a, const struct ni_netdev *b)
+{
+    const bool a_known = a->ifindex.known == NI_KNOWN;
+    const bool b_known = b->ifindex.known == NI_KNOWN;
+
+    if (a_known != b_known)
+        return a_known;
+    return a_known ? a->ifindex.v < b->ifindex.v : strcmp(a->name, b->name) < 0;
+}
+
+/* Fills order with the places of all interfaces, in NCCL's order. */
+static void order_netdevs(const struct ni_inventory *inv, uint8_t order[NI_MAX_NETDEV])
+{
+    for (unsigned i = 0; i < inv->n_netdev; i++) {
+        unsigned at = i;
+
+        while (at > 0 && is_listed_before(&inv->netdev[i], &inv->netdev[order[at - 1]])) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = (uint8_t)i;
+    }
+}
+
 /* Finds the interfaces of the user's own list: those that it matches and that have an address. A
    list of one character counts as unset (misc/socket.cc). false: no list. */
 static bool take_users_list(const struct ni_work *w, struct list *l)
@@ -493,6 +519,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
     const char *local = NULL; /* the first interface that has a link-local address only */
     char kept[NI_REASON];
     struct first first = {.netdev = NULL};
+    uint8_t order[NI_MAX_NETDEV];
 
     if (user && *user && !user[1])
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
@@ -502,8 +529,9 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
     if (ni_copyn(kept, sizeof(kept), user, check_users_list(w, user)))
         user = kept;
     w->plan->needs |= NI_NEED_USERS_NETDEVS;
+    order_netdevs(w->inv, order);
     for (unsigned i = 0; i < w->inv->n_netdev; i++) {
-        const struct ni_netdev *d = &w->inv->netdev[i];
+        const struct ni_netdev *d = &w->inv->netdev[order[i]];
 
         if (!d->running || !ni_nccl_match(user, d->name, -1))
             continue;

@@ -286,13 +286,17 @@ chown 65534 planted 2>/dev/null && {
 : >empty
 "$bin" --preflight=require --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=empty -- true 2>err
 same "--once: an empty file" "not tested: nccl-init preflight: 0/1 a" "$(cat empty)"
-mkdir full
-out=$(
-    ulimit -f 0
-    "$bin" --preflight=warn --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=full/once -- echo ran 2>&1
-) && status=0 || status=$?
-matches "--once: no room (ulimit -f): started" "0 *warning: preflight: full/once: EFBIG (*ran" "$status $out"
-same "--once: no room: nothing is left" "" "$(ls -A full)"
+if grep -q __gcov_exit "$bin"; then
+    skip "--once: no room" "a program that counts its lines writes files of its own"
+else
+    mkdir full
+    out=$(
+        ulimit -f 0
+        "$bin" --preflight=warn --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=full/once -- echo ran 2>&1
+    ) && status=0 || status=$?
+    matches "--once: no room (ulimit -f): started" "0 *warning: preflight: full/once: EFBIG (*ran" "$status $out"
+    same "--once: no room: nothing is left" "" "$(ls -A full)"
+fi
 out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
 same "nothing tells: require" "125 " "$status $out"
 matches "nothing tells: why" "*error: command not started: --preflight=require, but *--peers*" "$(cat err)"

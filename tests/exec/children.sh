@@ -107,5 +107,5 @@ stopped() {
 start=$SECONDS
 left "stopped" subreaper "children pending False subreaper 1" stopped "${two[@]}"
 same "in time" yes "$([ $((SECONDS - start)) -le 6 ] && echo yes)"
-matches "what is said" "*the name server*" "$(cat err)"
+matches "what is said" "*its process did not answer within *; was it stopped?*" "$(cat err)"
 finish
