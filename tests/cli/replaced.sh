@@ -166,21 +166,21 @@ from torch.distributed.run import main
 Std.from_str = classmethod(lambda cls, text: Std(int(text)))
 main()"
 
-# agent NAME: torchrun of one node, whose worker is the program with a command
+# agent NAME: torchrun of one node, whose worker is the program with a command. torchrun makes one dollar of two.
 agent() {
     rm -f "$1.ran"
     "$python" -c "$torchrun" --nnodes=1:2 --nproc_per_node=1 --max_restarts=3 --rdzv_backend=c10d \
-        --rdzv_endpoint=localhost:$((port + 1)) --rdzv_id=elastic --rdzv_conf=last_call_timeout=30 --no_python \
+        --rdzv_endpoint=localhost:$((port + 1)) --rdzv_id=elastic --rdzv_conf=last_call_timeout=10 --no_python \
         "$bin" --mode=tcp --preflight=require --port=$port --late=selftest --within=5 -- \
-        sh -c "echo \$\$ >$1.worker; echo \$GROUP_WORLD_SIZE >$1.ran; exec sleep 120" >"$1.out" 2>"$1.err" &
+        sh -c "sh -c 'echo \$PPID' >$1.worker; echo \$GROUP_WORLD_SIZE >$1.ran; exec sleep 120" >"$1.out" 2>"$1.err" &
     pods="$pods $!"
     echo $! >"$1.pid"
 }
 
-# nodes_of NAME NUMBER: waits a minute until the worker of this agent runs in a group of so many nodes
+# nodes_of NAME NUMBER: waits two minutes until the worker of this agent runs in a group of so many nodes
 nodes_of() {
     n=0
-    until [ "$(cat "$1.ran" 2>/dev/null)" = "$2" ] || [ $n -ge 600 ]; do
+    until [ "$(cat "$1.ran" 2>/dev/null)" = "$2" ] || [ $n -ge 1200 ]; do
         sleep 0.1
         n=$((n + 1))
     done
