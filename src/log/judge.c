@@ -84,6 +84,20 @@ static bool lacks_ranks(const struct ni_log *log)
     return known < size;
 }
 
+/* Marks the ranks of an earlier attempt. The ranks are in the order of their places. */
+static void mark_earlier(struct ni_log *log)
+{
+    for (unsigned i = 0; i + 1 < log->n_rank; i++) {
+        struct ni_log_rank *r = log->order[i];
+        struct ni_log_rank *next = log->order[i + 1];
+
+        /* a later process has the same place */
+        r->earlier =
+            compare_places(r, next) == 0 && r->process != next->process && !is_same_rank(r, next);
+        next->later = r->earlier;
+    }
+}
+
 /* Puts the ranks into order, and leaves out those of an earlier attempt. A process that warned
    or stopped before NCCL gave it a number counts if a rank is missing: it may be that one. */
 static void sort_ranks(struct ni_log *log)
@@ -93,15 +107,8 @@ static void sort_ranks(struct ni_log *log)
     qsort(log->order, log->n_rank, sizeof(void *), by_place);
     /* false if only warnings were printed: then no line names a rank */
     const bool named = log->n_rank > 0 && log->order[log->n_rank - 1]->rank >= 0;
-    /* a later process has the same place, so this one is of an earlier attempt */
-    for (unsigned i = 0; named && i + 1 < log->n_rank; i++) {
-        struct ni_log_rank *r = log->order[i];
-        struct ni_log_rank *next = log->order[i + 1];
-
-        r->earlier =
-            compare_places(r, next) == 0 && r->process != next->process && !is_same_rank(r, next);
-        next->later = r->earlier;
-    }
+    if (named)
+        mark_earlier(log);
     qsort(log->order, log->n_rank, sizeof(void *), by_number);
     const bool lacks = lacks_ranks(log);
     for (unsigned i = 0; i < log->n_rank; i++) {

@@ -573,44 +573,59 @@ static void settle(struct coordinator *h, struct ni_pair_result *r, enum ni_pair
         from->pair = to->pair = NULL;
 }
 
-/* Lets all pods try the pairs of each round: queue pairs, then small writes, then data; until
-   the judge asks for no more. */
+/* Gives each pair of the round its two slots. first: the first result of the round. */
+static void fill_slots(struct coordinator *h, unsigned first)
+{
+    const struct ni_job *job = &h->job;
+
+    for (unsigned i = 0; i < job->ranks * job->n_rail * NI_ROLES; i++) {
+        h->slot[i].pair = NULL;   /* the ends stay, for pairs that are tried again */
+        h->slot[i].neighbour = 0; /* of another partner; a pair may end before it is told */
+    }
+    for (struct ni_pair_result *r = job->result + first; r < job->result + job->n_result; r++) {
+        rail_slot(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR)->pair = r;
+        rail_slot(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET)->pair = r;
+    }
+}
+
+/* Lets all pods try the pairs of the round: queue pairs, then small writes, then data. first: the
+   first result of the round. */
+static void run_round(struct coordinator *h, unsigned first)
+{
+    const struct ni_job *job = &h->job;
+
+    for (enum ni_rail_work work = NI_WORK_QUEUES; work <= NI_WORK_MOVE; work++) {
+        if (work == (ni_is_quiet(job) ? NI_WORK_QUEUES : NI_WORK_AGAIN))
+            continue;
+        tell_work(h, work);
+        wait_for_pods(h, h->step_ms);
+        for (unsigned i = first; i < job->n_result; i++)
+            settle(h, &job->result[i], work < NI_WORK_CONNECT ? NI_PAIR_CONNECT : NI_PAIR_SMALL);
+        for (unsigned i = first; i < job->n_result && work == NI_WORK_CONNECT; i++)
+            note_neighbours(h, &job->result[i]);
+    }
+}
+
+/* Runs rounds until the judge asks for no more. */
 static void run_rounds(struct coordinator *h)
 {
     struct ni_job *job = &h->job;
     const unsigned most = job->ranks * job->n_rail;
-    unsigned n;
     char line[64];
 
     h->slot = calloc((size_t)most * NI_ROLES, sizeof(*h->slot));
     while (h->slot) {
         struct ni_pair_result *r = realloc(job->result, (job->n_result + most) * sizeof(*r));
+        const unsigned first = job->n_result;
 
         job->result = r ? r : job->result;
-        n = job->n_result;
         if (!r || !ni_next_round(job))
             break;
-        for (unsigned i = 0; i < most * NI_ROLES; i++) {
-            h->slot[i].pair = NULL;   /* the ends stay, for pairs that are tried again */
-            h->slot[i].neighbour = 0; /* of another partner; a pair may end before it is told */
-        }
-        for (r += n; r < job->result + job->n_result; r++) {
-            rail_slot(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR)->pair = r;
-            rail_slot(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET)->pair = r;
-        }
-        (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds, job->n_result - n);
+        fill_slots(h, first);
+        (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds,
+                        job->n_result - first);
         h->m->progress(h->m->arg, line, true);
-        for (enum ni_rail_work work = NI_WORK_QUEUES; work <= NI_WORK_MOVE; work++) {
-            if (work == (ni_is_quiet(job) ? NI_WORK_QUEUES : NI_WORK_AGAIN))
-                continue;
-            tell_work(h, work);
-            wait_for_pods(h, h->step_ms);
-            for (r = job->result + n; r < job->result + job->n_result; r++)
-                settle(h, r, work < NI_WORK_CONNECT ? NI_PAIR_CONNECT : NI_PAIR_SMALL);
-            for (r = job->result + n; r < job->result + job->n_result; r++)
-                if (work == NI_WORK_CONNECT)
-                    note_neighbours(h, r);
-        }
+        run_round(h, first);
     }
 }
 
@@ -712,13 +727,40 @@ static void report_rendezvous(struct coordinator *h)
                   mixes ? ", whose address all jobs of its node have" : "");
 }
 
+/* Reaches the verdict from what the pods are and did. */
+static void reach_verdict(struct coordinator *h, struct ni_verdict *ret)
+{
+    struct ni_job *job = &h->job;
+    struct ni_text line = ni_text_on(ret->line, sizeof(ret->line));
+    unsigned came = 0;
+
+    ni_judge_rails(job, h->f);
+    ret->outcome = ni_outcome_of(job, h->f, h->m->strict);
+    ret->job = job;
+    for (unsigned rank = 0; rank < job->ranks; rank++)
+        came += job->pod[rank].here;
+    ret->nobody = came == 1 && job->ranks > 1;
+    ni_put_verdict(&line, job, h->f, ret->outcome);
+}
+
+/* Tells all pods the verdict, and waits until they have ended their connections. */
+static void tell_verdict(struct coordinator *h, const struct ni_verdict *verdict)
+{
+    h->out.verdict = *verdict;
+    h->phase = OVER;
+    for (unsigned rank = 0; rank < h->job.ranks; rank++) {
+        h->owes[rank] = h->conn[rank].fd >= 0;
+        if (h->owes[rank])
+            send_message(h, rank, NI_MSG_VERDICT);
+    }
+    wait_for_pods(h, TOLD_MS);
+}
+
 /* Leads the meeting from the first pod to the verdict. 0 or -errno. */
 static int run(struct coordinator *h, struct ni_verdict *ret)
 {
     const struct ni_rendezvous *m = h->m;
     struct ni_job *job = &h->job;
-    struct ni_text line;
-    unsigned came = 0;
 
     (void)ni_format(ret->line, sizeof(ret->line), "waiting for %u pods", job->ranks);
     m->progress(m->arg, ret->line, true);
@@ -736,22 +778,8 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
         return -ENOMEM;
     if (job->n_rail > 0)
         run_rounds(h);
-    ni_judge_rails(job, h->f);
-    ret->outcome = ni_outcome_of(job, h->f, m->strict);
-    ret->job = job;
-    for (unsigned rank = 0; rank < job->ranks; rank++)
-        came += job->pod[rank].here;
-    ret->nobody = came == 1 && job->ranks > 1;
-    line = ni_text_on(ret->line, sizeof(ret->line));
-    ni_put_verdict(&line, job, h->f, ret->outcome);
-    h->out.verdict = *ret;
-    h->phase = OVER;
-    for (unsigned rank = 0; rank < job->ranks; rank++) { /* the pods then end their connections */
-        h->owes[rank] = h->conn[rank].fd >= 0;
-        if (h->owes[rank])
-            send_message(h, rank, NI_MSG_VERDICT);
-    }
-    wait_for_pods(h, TOLD_MS);
+    reach_verdict(h, ret);
+    tell_verdict(h, ret);
     return 0;
 }
 

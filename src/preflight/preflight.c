@@ -332,6 +332,32 @@ static void add_leaf(struct ni_pod *pod, const struct ni_env *env)
         (void)ni_copyn(pod->leaf, sizeof(pod->leaf), leaf, (size_t)(node - leaf));
 }
 
+/* Describes this pod for the others: its rails and settings, and where it runs. */
+static void describe_own_pod(const struct ni_context *ctx, struct ni_pod *pod, struct ni_rail *rail,
+                             struct ni_pod_setting *setting)
+{
+    const char *node = ni_env_get(&ctx->own, "NODE_NAME");
+
+    ni_describe_pod(&ctx->work, pod, rail, setting);
+    (void)gethostname(pod->host, sizeof(pod->host) - 1);
+    (void)ni_copy(pod->node, sizeof(pod->node), node ? node : "");
+    add_leaf(pod, &ctx->own);
+    add_cpu(pod);
+}
+
+/* Returns the members that the tasks of all rails share, by the options and the user's variables. */
+static struct ni_rail_task shared_task(const struct ni_context *ctx, unsigned rank)
+{
+    return (struct ni_rail_task){
+        .rank = rank,
+        .bytes = ni_selftest_options.bytes,
+        .move_ms = ni_selftest_options.bytes > 0 ? BYTES_MS : (int)ni_preflight_options.move_ms,
+        .traffic_class = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_TC", 0),
+        .service_level = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_SL", 0),
+        .pkey_index = (uint16_t)ni_user_int(&ctx->work, "NCCL_IB_PKEY", 0),
+    };
+}
+
 /* Meets the other pods, in the child. CAP_IPC_LOCK counts as it will in the command: without it the
    rails' memory may be too much. */
 static void meet_pods(struct ni_context *ctx, const struct ni_party *party, struct ni_verdict *ret)
@@ -343,7 +369,6 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
     const char *file = ni_preflight_options.secret;
     struct ni_text why = NI_TEXT(512);
     const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
-    const char *node = ni_env_get(&ctx->own, "NODE_NAME");
     const struct ni_rendezvous meeting = {
         .party = party,
         .secret = file ? &secret : NULL,
@@ -353,13 +378,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
         .within_ms = (int64_t)ni_preflight_options.within * 1000,
         .pod = &pod,
         .fn = ni_work_rail,
-        .task = {.rank = party->rank,
-                 .bytes = ni_selftest_options.bytes,
-                 .move_ms =
-                     ni_selftest_options.bytes > 0 ? BYTES_MS : (int)ni_preflight_options.move_ms,
-                 .traffic_class = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_TC", 0),
-                 .service_level = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_SL", 0),
-                 .pkey_index = (uint16_t)ni_user_int(&ctx->work, "NCCL_IB_PKEY", 0)},
+        .task = shared_task(ctx, party->rank),
         .progress = say_progress,
         .begun = say_begun,
         .arg = ctx,
@@ -376,11 +395,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
         (void)ni_format(ret->line, sizeof(ret->line), "bad: %s", why.buf);
         return;
     }
-    ni_describe_pod(&ctx->work, &pod, rail, setting);
-    (void)gethostname(pod.host, sizeof(pod.host) - 1);
-    (void)ni_copy(pod.node, sizeof(pod.node), node ? node : "");
-    add_leaf(&pod, &ctx->own);
-    add_cpu(&pod);
+    describe_own_pod(ctx, &pod, rail, setting);
     /* the findings of this pod were printed before */
     memset(&ctx->findings, 0, sizeof(ctx->findings));
     ctx->n_said = ctx->dropped_said = 0;
@@ -612,6 +627,29 @@ static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_p
 
 /* ---- both verbs ---- */
 
+/* Gives the verdict, if it is known without a meeting. */
+static void judge_without_meeting(const struct ni_options *o, const struct ni_party *party,
+                                  struct ni_verdict *ret)
+{
+    const enum verdict kept = party->stand_aside ? UNTOLD : find_kept(o, party);
+
+    if (party->stand_aside) {
+        *ret = (struct ni_verdict){.outcome = NI_JOB_GOOD,
+                                   .line = "good: left to local rank 0 of this pod"};
+    } else if (kept != UNTOLD) {
+        ret->outcome = outcome_of_byte((char)kept);
+        (void)ni_format(ret->line, sizeof(ret->line), "%s: from an earlier start, kept in %.256s",
+                        ni_outcome_words[ret->outcome], ni_preflight_options.once);
+    } else if (party->named && party->ranks > 1 && !ni_preflight_options.secret &&
+               o->policy.preflight == NI_DEMAND_REQUIRE && is_host_network()) {
+        (void)ni_copy(
+            ret->line, sizeof(ret->line),
+            "bad: the job has no key but the name of pod 0, and on a host network all jobs of a "
+            "node have its address: give all pods of the job one key that no other job has "
+            "(--job=KEY), or one secret (--job-secret=FILE)");
+    }
+}
+
 /* Does the preflight, unless --once has kept a verdict or another process of this pod does it. An
    exit status. */
 static int prove(struct ni_context *ctx, const struct ni_trials *trials)
@@ -621,7 +659,7 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
     struct ni_party_options told = ni_preflight_options.party;
     struct ni_text why = NI_TEXT(512);
     struct ni_party party;
-    enum verdict kept, is;
+    enum verdict is;
     char self[NI_MEET_PEERS] = "";
 
     (void)gethostname(self, sizeof(self) - 1);
@@ -633,23 +671,7 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
         (void)conclude(ctx, &verdict);
         return NI_EXIT_REFUSED;
     }
-    kept = party.stand_aside ? UNTOLD : find_kept(o, &party);
-    if (party.stand_aside) {
-        verdict = (struct ni_verdict){.outcome = NI_JOB_GOOD,
-                                      .line = "good: left to local rank 0 of this pod"};
-    } else if (kept != UNTOLD) {
-        verdict.outcome = outcome_of_byte((char)kept);
-        (void)ni_format(verdict.line, sizeof(verdict.line),
-                        "%s: from an earlier start, kept in %.256s",
-                        ni_outcome_words[verdict.outcome], ni_preflight_options.once);
-    } else if (party.named && party.ranks > 1 && !ni_preflight_options.secret &&
-               o->policy.preflight == NI_DEMAND_REQUIRE && is_host_network()) {
-        ni_put(&why,
-               "the job has no key but the name of pod 0, and on a host network all jobs of a "
-               "node have its address: give all pods of the job one key that no other job has "
-               "(--job=KEY), or one secret (--job-secret=FILE)");
-        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
-    }
+    judge_without_meeting(o, &party, &verdict);
     if (verdict.line[0])
         return conclude(ctx, &verdict) != BAD ? 0 : NI_EXIT_FAILED;
     is = party.ranks == 1 ? alone(ctx, trials, false) : ask_child(ctx, &party);

@@ -158,52 +158,80 @@ static void put_squares(struct ni_text *out, const struct ni_job *job, unsigned 
     }
 }
 
+/* ---- the whole ---- */
+
+/* Where the parts of the picture are. */
+struct layout {
+    unsigned across; /* pods side by side in a row */
+    bool named;      /* one pod in a row, with its name */
+    unsigned first;  /* the left side of the first rail's column */
+    unsigned row, column;
+    unsigned squares; /* the upper side of the squares */
+    unsigned width, height;
+};
+
+static struct layout lay_out(const struct ni_job *job)
+{
+    const unsigned n_square = job->n_rail < SQUARES ? job->n_rail : SQUARES;
+    const unsigned squares_width = n_square * (side_of(job) + LEFT + 140) + LEFT;
+    struct layout l = {.across = 1, .width = 860};
+
+    while ((job->ranks + l.across - 1) / l.across > ROWS)
+        l.across *= 2;
+    l.named = l.across == 1;
+    l.first = LEFT + (l.named ? 300 : 44);
+    l.row = l.named ? 20 : MARK;
+    l.column = l.named ? 60 : l.across * MARK + 16;
+    l.squares = TOP + (job->ranks + l.across - 1) / l.across * l.row + LEFT;
+    l.height = l.squares + squares_height(job);
+    const unsigned table_width = l.first + job->n_rail * l.column + LEFT;
+    if (l.width < table_width)
+        l.width = table_width;
+    if (l.width < squares_width)
+        l.width = squares_width;
+    return l;
+}
+
+/* Draws the rails of all pods. */
+static void put_pod_rows(struct ni_text *out, const struct ni_job *job, const struct layout *l)
+{
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        struct ni_text t = NI_TEXT(24);
+
+        ni_putf(&t, "rail %u", r);
+        ni_put_svg_text(out, l->first + r * l->column, TOP - 8, t.buf);
+    }
+    for (unsigned p = 0; p < job->ranks; p++) {
+        const unsigned x = l->first + p % l->across * MARK, y = TOP + p / l->across * l->row;
+        struct ni_text t = NI_TEXT(600);
+
+        ni_putf(&t, l->named ? "%u  " : "%u", p);
+        if (l->named)
+            ni_put_pod(&t, job, p);
+        if (p % l->across == 0)
+            ni_put_svg_text(out, LEFT, y + MARK - 2, t.buf);
+        for (unsigned r = 0; r < job->n_rail; r++)
+            put_rail(out, job, p, r, x + r * l->column, y, l->named);
+    }
+}
+
 void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
 {
     enum { LETTERS = 110 /* of the sentence */ };
-    const struct ni_job *job = verdict->job;
-    unsigned across = 1;
-
-    while ((job->ranks + across - 1) / across > ROWS)
-        across *= 2;
-    const bool named = across == 1;
-    const unsigned first = LEFT + (named ? 300 : 44), row = named ? 20 : MARK;
-    const unsigned column = named ? 60 : across * MARK + 16;
-    const unsigned squares = job->n_rail < SQUARES ? job->n_rail : SQUARES;
-    const unsigned left = squares * (side_of(job) + LEFT + 140) + LEFT;
-    const unsigned table = first + job->n_rail * column + LEFT;
-    const unsigned wide = table > left ? table : left, w = wide < 860 ? 860 : wide;
-    const unsigned top = TOP + (job->ranks + across - 1) / across * row + LEFT;
-    const unsigned h = top + squares_height(job);
+    const struct layout l = lay_out(verdict->job);
     struct ni_text sentence = NI_TEXT(1024), head = NI_TEXT(1024);
+
     ni_putf(&sentence, "preflight: %s", verdict->line);
     ni_put_quoted(&head, sentence.buf, sentence.len, LETTERS);
     ni_putf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
             "height=\"%u\" font-family=\"sans-serif\" font-size=\"12\">\n<title>",
-            w, h, w, h);
+            l.width, l.height, l.width, l.height);
     ni_put_xml(out, sentence.buf);
     ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     ni_put_svg_text(out, LEFT, 30, head.buf);
     put_verdict_legend(out, 60);
-    for (unsigned r = 0; r < job->n_rail; r++) {
-        struct ni_text t = NI_TEXT(24);
-
-        ni_putf(&t, "rail %u", r);
-        ni_put_svg_text(out, first + r * column, TOP - 8, t.buf);
-    }
-    for (unsigned p = 0; p < job->ranks; p++) {
-        const unsigned y = TOP + p / across * row;
-        struct ni_text t = NI_TEXT(600);
-
-        ni_putf(&t, named ? "%u  " : "%u", p);
-        if (named)
-            ni_put_pod(&t, job, p);
-        if (p % across == 0)
-            ni_put_svg_text(out, LEFT, y + MARK - 2, t.buf);
-        for (unsigned r = 0; r < job->n_rail; r++)
-            put_rail(out, job, p, r, first + r * column + p % across * MARK, y, named);
-    }
-    put_squares(out, job, top);
+    put_pod_rows(out, verdict->job, &l);
+    put_squares(out, verdict->job, l.squares);
     ni_put(out, "</svg>\n");
 }

@@ -304,6 +304,24 @@ static uint32_t new_psn(void)
     return (uint32_t)now_ns() & 0xffffff;
 }
 
+/* Returns what the peer has to know of this end, except its queue pairs. */
+static struct ni_rail_end describe_end(const struct rail *r, unsigned n_queue)
+{
+    struct ni_rail_end end = {
+        .n_queue = n_queue,
+        .rkey = r->target->rkey,
+        .address = (uintptr_t)r->memory,
+        .lid = r->port.lid,
+        .path_mtu = (uint16_t)mtu_bytes(r->port.active_mtu),
+        .most_reads =
+            (uint8_t)least(READS_MAX, least(r->attr.max_qp_rd_atom, r->attr.max_qp_init_rd_atom)),
+        .global = r->task->rail.link != NI_LINK_IB || (r->port.flags & IBV_QPF_GRH_REQUIRED) != 0,
+    };
+
+    memcpy(end.gid, r->gid.gid.raw, NI_GID_BYTES);
+    return end;
+}
+
 /* Makes the queue pairs of this role, and writes down what the peer has to know of them. 0 or an
    errno. */
 static int make_queues(struct rail *r)
@@ -322,17 +340,7 @@ static int make_queues(struct rail *r)
     if (!r->cq) /* twice: completions of a queue pair that began anew may still lie there */
         r->cq = ibv_create_cq(r->context, (int)(2 * count_queues(r) * DEPTH), NULL, NULL, 0);
     attr.send_cq = attr.recv_cq = r->cq;
-    *own = (struct ni_rail_end){
-        .n_queue = n,
-        .rkey = r->target->rkey,
-        .address = (uintptr_t)r->memory,
-        .lid = r->port.lid,
-        .path_mtu = (uint16_t)mtu_bytes(r->port.active_mtu),
-        .most_reads =
-            (uint8_t)least(READS_MAX, least(r->attr.max_qp_rd_atom, r->attr.max_qp_init_rd_atom)),
-        .global = task->rail.link != NI_LINK_IB || (r->port.flags & IBV_QPF_GRH_REQUIRED) != 0,
-    };
-    memcpy(own->gid, r->gid.gid.raw, NI_GID_BYTES);
+    *own = describe_end(r, n);
     for (unsigned q = 0; q < n; q++) {
         if (!(set & 1U << q))
             continue;
@@ -841,6 +849,19 @@ static void move_data(struct rail *r)
 
 /* ---- what is asked ---- */
 
+/* Moves the data, as the initiator, if its queue pairs are connected. */
+static void move_if_connected(struct rail *r)
+{
+    struct ni_rail_task *task = r->task;
+    const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
+
+    if (!task->has[NI_ROLE_INITIATOR] || x->step != NI_PAIR_SMALL || x->err != 0)
+        return;
+    move_data(r);
+    if (is_alone(task) && x->step != NI_PAIR_DONE)
+        task->result[NI_ROLE_TARGET] = *x;
+}
+
 /* Takes the steps of this work, and of earlier works, for each role that has come so far; the steps
    up to the GID once for both roles. */
 static void take_steps(struct rail *r, enum ni_rail_work work)
@@ -886,12 +907,8 @@ static void take_steps(struct rail *r, enum ni_rail_work work)
         }
     }
     r->role = NI_ROLE_INITIATOR;
-    if (work != NI_WORK_MOVE || !task->has[r->role] ||
-        task->result[r->role].step != NI_PAIR_SMALL || task->result[r->role].err != 0)
-        return;
-    move_data(r);
-    if (is_alone(task) && task->result[r->role].step != NI_PAIR_DONE)
-        task->result[NI_ROLE_TARGET] = task->result[r->role];
+    if (work == NI_WORK_MOVE)
+        move_if_connected(r);
 }
 
 /* Takes the queue pairs of the last round back to where they began. */
