@@ -485,25 +485,14 @@ static void check_users_first(const struct ni_work *w, const char *user, const s
                   user);
 }
 
-/* Returns true if NCCL lists a before b: by their numbers. Where one is not known, the name decides
-   between two of these; the table's own order depends on what was asked for. */
-static bool is_listed_before(const struct ni_netdev *a, const struct ni_netdev *b)
-{
-    const bool a_known = a->ifindex.known == NI_KNOWN;
-    const bool b_known = b->ifindex.known == NI_KNOWN;
-
-    if (a_known != b_known)
-        return a_known;
-    return a_known ? a->ifindex.v < b->ifindex.v : strcmp(a->name, b->name) < 0;
-}
-
-/* Fills order with the places of all interfaces, in NCCL's order. */
+/* Fills order with the places of all interfaces, by their names: the table's own order depends on
+   what was asked for. */
 static void order_netdevs(const struct ni_inventory *inv, uint8_t order[NI_MAX_NETDEV])
 {
     for (unsigned i = 0; i < inv->n_netdev; i++) {
         unsigned at = i;
 
-        while (at > 0 && is_listed_before(&inv->netdev[i], &inv->netdev[order[at - 1]])) {
+        while (at > 0 && strcmp(inv->netdev[i].name, inv->netdev[order[at - 1]].name) < 0) {
             order[at] = order[at - 1];
             at--;
         }

@@ -82,8 +82,7 @@ static void test_infiniband(void **state)
     assert_setting(gloo, "rule", "eth0");
 }
 
-/* The interfaces that the user's list means, by their names: a prefix and `^` are NCCL's alone. Their
-   numbers are not known here, so the names give the order. */
+/* The interfaces that the user's list means, by their names: a prefix and `^` are NCCL's alone. */
 static void test_users_sockets(void **state)
 {
     static const struct {
