@@ -49,7 +49,7 @@ refused "a container by its tag" ci 's/bookworm@sha256:[0-9a-f]*/bookworm/' "not
 refused "a job without end" ci '/timeout-minutes/d' "no timeout-minutes"
 refused "a need of no job" release 's/needs: \[ci, build\]/needs: [tests, build]/' "needs tests, which is no job"
 refused "an output of no job" release 's/needs.image.outputs.digest/needs.image.outputs.sha/' "there is no needs.image.outputs.sha"
-refused "an output of a job not needed" release 's/needs: \[image, sbom\]/needs: [build, sbom]/' "there is no needs.image.outputs"
+refused "an output of a job not needed" release 's/needs: \[image, sbom, charts\]/needs: [build, sbom]/' "there is no needs.image.outputs"
 refused "an output of no step" release 's/id: push/id: pushed/' "no step has the id push"
 refused "a key twice" release 's/^name: release/name: release\nname: release/' "name twice"
 
