@@ -118,8 +118,7 @@ static void count_shares(const void *of, int64_t middle, struct ni_around *ret)
 static void take_best(struct ni_flow *best, const struct ni_job *job,
                       const struct ni_pair_result *x, int64_t mbps)
 {
-    const int64_t share = share_of(x, mbps);
-    const int64_t full = share * 100 / job->median, percent = share > 0 && full == 0 ? 1 : full;
+    const int64_t percent = ni_divide_measured(share_of(x, mbps) * 100, job->median);
 
     best->mbps = mbps > best->mbps ? mbps : best->mbps;
     best->percent = percent > best->percent ? percent : best->percent;
@@ -181,8 +180,8 @@ int64_t ni_least_percent(const struct ni_rail_tally *t)
     return t->send.percent < t->receive.percent ? t->send.percent : t->receive.percent;
 }
 
-/* Returns true if the port failed by itself in one of its trials. That it passed before is no excuse:
-   its link may have gone down in the middle. */
+/* Returns true if the port failed by itself in one of its trials. That it passed before is no
+   excuse: its link may have gone down in the middle. */
 static bool fails_by_itself(const struct ni_rail_tally *t)
 {
     return t->failure && ni_is_own(t->failure);
@@ -207,8 +206,8 @@ static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, 
 }
 
 /* Judges a pair that failed: it is the path if both ends passed with others, and neither fails by
-   itself. Then neither end is blamed alone; a pair that failed only once leaves their verdicts as they
-   are. two: only two pods have the rail, so there are no others to pass with. */
+   itself. Then neither end is blamed alone; a pair that failed only once leaves their verdicts as
+   they are. two: only two pods have the rail, so there are no others to pass with. */
 static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool two)
 {
     struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);

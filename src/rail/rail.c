@@ -33,8 +33,8 @@ enum {
     SMALL_AT = PAGE / 2, /* the place of small writes */
     SMALL = 8,           /* bytes of a timed write */
     SAMPLES = 64,        /* number of timed writes, if nothing else is asked for */
-    /* So long after the first of those that were sent at the same moment: it was lost, and sent again
-       after TIMEOUT. What delays all of them is a busy host at either end. */
+    /* So long after the first of those that were sent at the same moment: it was lost, and sent
+       again after TIMEOUT. What delays all of them is a busy host at either end. */
     LATE_NS = 50000000,
     CHUNK_MIN = 8192, /* larger than any path MTU, so that a large packet is seen on each pair */
     CHUNK_FIRST = 65536,
@@ -731,15 +731,6 @@ static void fill_pattern(struct rail *r, unsigned q, uint8_t *out)
     }
 }
 
-/* Returns the quotient, but not 0 of a speed above 0: that would say that it was not measured, and
-   the slowest rails would pass. */
-static int64_t divide_speed(int64_t speed, int64_t by)
-{
-    const int64_t quotient = speed / by;
-
-    return speed > 0 && quotient == 0 ? 1 : quotient;
-}
-
 /* Moves bulk data of all queue pairs of the set at once, one way. Returns those that passed.
    parts: of the time and of the bytes, for so many sets move one after another. */
 static unsigned move_bulk(struct rail *r, unsigned set, size_t slice, unsigned parts)
@@ -769,7 +760,8 @@ static unsigned move_bulk(struct rail *r, unsigned set, size_t slice, unsigned p
         if (!(set & 1U << q) || lane->err != 0)
             continue;
         lane->window = (size_t)least((int64_t)lane->window, lane->moved);
-        const int64_t mbps = measured ? divide_speed(lane->moved * 8 * 1000, lane->took_ns) : 0;
+        const int64_t mbps =
+            measured ? ni_divide_measured(lane->moved * 8 * 1000, lane->took_ns) : 0;
 
         if (writes)
             x->queue[q].write_mbps = mbps;
@@ -804,8 +796,8 @@ static void sum_up(struct ni_pair_result *x, unsigned tried, unsigned passed, un
         x->write_mbps += one->write_mbps;
         x->read_mbps += one->read_mbps;
     }
-    x->write_mbps = divide_speed(x->write_mbps, sets);
-    x->read_mbps = divide_speed(x->read_mbps, sets);
+    x->write_mbps = ni_divide_measured(x->write_mbps, sets);
+    x->read_mbps = ni_divide_measured(x->read_mbps, sets);
 }
 
 /* Moves all data, as the initiator: all queue pairs at once what is small, then some after others

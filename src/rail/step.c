@@ -55,6 +55,13 @@ void ni_put_failure(struct ni_text *t, const struct ni_pair_result *x)
         ni_put(t, "; small ones passed: large packets are dropped (MTU of a switch?)");
 }
 
+int64_t ni_divide_measured(int64_t value, int64_t by)
+{
+    const int64_t quotient = value / by;
+
+    return value > 0 && quotient == 0 ? 1 : quotient;
+}
+
 void ni_put_speed(struct ni_text *t, int64_t mbps)
 {
     if (mbps > 0 && mbps < 10)

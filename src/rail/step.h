@@ -131,7 +131,8 @@ struct ni_pair_result {
     /* the number + 1 of the result whose queue pairs these are, tried again; 0: they are new */
     unsigned again;
     int64_t rate; /* of the slower end in Mb/s; 0: not known */
-    /* the median of its round and rail, in parts of the rate: of the queue pairs, and of the pairs */
+    /* the median of its round and rail, in parts of the rate: of the queue pairs, and of the pairs
+       */
     int64_t queue_median, pair_median;
 };
 
@@ -152,6 +153,10 @@ const char *ni_pair_step_text(enum ni_pair_step step);
 
 /* Puts the step that failed, and how: "bulk writes: IBV_WC_RETRY_EXC_ERR (status 12)". */
 void ni_put_failure(struct ni_text *t, const struct ni_pair_result *x);
+
+/* Returns the quotient of what was measured, but not 0 of a value above 0: that would say that it was
+   not measured, and the slowest rails would pass. */
+int64_t ni_divide_measured(int64_t value, int64_t by);
 
 /* Puts a speed in Gb/s, "0.004", "0.31", "9.8", "362"; nothing if it was not measured. */
 void ni_put_speed(struct ni_text *t, int64_t mbps);
