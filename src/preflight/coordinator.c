@@ -140,9 +140,8 @@ static unsigned make_room(struct coordinator *h)
     return at;
 }
 
-/* Accepts all connections that wait, before any is read, for the kernel's queue is short. Each gets
-   a free place, or the place of the one that has waited longest for a welcome. The address is noted
-   now, because a connection that its other end resets no longer has one. */
+/* Accepts all connections that wait, before any is read, for the kernel's queue is short. The address
+   is noted now, because a connection that its other end resets no longer has one. */
 static void accept_all(struct coordinator *h)
 {
     for (int i = 0; i < BACKLOG; i++) {

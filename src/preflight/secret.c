@@ -44,10 +44,12 @@ int ni_read_secret(const char *path, struct ni_secret *ret, struct ni_text *why)
                 NI_ERRNO(err));
         return -err;
     }
-    ni_make_secret(bytes, (size_t)n, ret);
-    explicit_bzero(bytes, sizeof(bytes));
-    if (n >= NI_SECRET_LEAST && n <= NI_SECRET_MOST)
+    if (n >= NI_SECRET_LEAST && n <= NI_SECRET_MOST) {
+        ni_make_secret(bytes, (size_t)n, ret);
+        explicit_bzero(bytes, sizeof(bytes));
         return 0;
+    }
+    explicit_bzero(bytes, sizeof(bytes));
     ni_putf(why,
             "--job-secret: %.256s: it must have %d to %d bytes; `head -c 32 /dev/urandom` makes "
             "such a secret",
@@ -90,8 +92,8 @@ int ni_auth_begin(struct ni_auth *auth, enum ni_side own)
     return getrandom(nonce, NI_NONCE_BYTES, 0) < 0 ? -errno : 0; /* up to 256 bytes come whole */
 }
 
-/* Puts the code of the next message that a side sends. The head has a fixed size, so that the same bytes
-   cannot be parted into another head and message. */
+/* Puts the code of the next message that a side sends. The head has a fixed size, so that the same
+   bytes cannot be parted into another head and message. */
 static void put_code(const struct ni_auth *auth, enum ni_side side, const void *body, size_t n,
                      uint8_t ret[NI_CODE_BYTES])
 {
