@@ -10,11 +10,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 export NCCLINIT_TERMINATION_LOG="$dir/none"
-ls /sys/class/infiniband/* >/dev/null 2>&1 && skip_all "this machine has HCAs"
-# nothing of a launcher that started this test
-for name in $(env | sed -n 's/^\(PET_[A-Z_]*\|SLURM_[A-Z_]*\|OMPI_[A-Z_]*\|PMI[A-Z_]*\|LWS_[A-Z_]*\|LOCAL_RANK\|RANK\|WORLD_SIZE\|MASTER_[A-Z]*\)=.*/\1/p'); do
-    unset "$name"
-done
+outside_jobs
 port=$((20000 + $$ % 10000))
 
 # ---- who takes part --------------------------------------------------------------------------

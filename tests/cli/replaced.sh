@@ -1,7 +1,7 @@
 #!/bin/sh
 # Pods that are replaced while the others run, as processes with the variables that each controller gives: the ways of
-# docs/reference/preflight.md end in pods that run, never in a crash loop. torchrun is the real one, with NCCL_INIT_TORCHRUN=1. Each
-# job has a key, for this machine looks like a host network.
+# docs/reference/preflight.md end in pods that run, never in a crash loop. Each job has a key, for this machine looks like a
+# host network. NCCL_INIT_TORCHRUN=1 adds the real torchrun, if a python3 has torch.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
@@ -10,11 +10,7 @@ bin=$(program)
 dir=$(mktemp -d)
 cd "$dir" || exit 1
 export NCCLINIT_TERMINATION_LOG="$dir/none"
-ls /sys/class/infiniband/* >/dev/null 2>&1 && skip_all "this machine has HCAs"
-# nothing of a launcher that started this test
-for name in $(env | sed -n 's/^\(PET_[A-Z_]*\|SLURM_[A-Z_]*\|OMPI_[A-Z_]*\|PMI[A-Z_]*\|LWS_[A-Z_]*\|LOCAL_RANK\|RANK\|WORLD_SIZE\|MASTER_[A-Z]*\)=.*/\1/p'); do
-    unset "$name"
-done
+outside_jobs
 port=$((30000 + $$ % 10000))
 pods=
 
