@@ -11,8 +11,8 @@
 /* One environment string has at most 128 KiB (MAX_ARG_STRLEN), about 580 devices of _INFO. */
 enum { NI_MAX_ALLOCATION = 640 };
 
-/* The sources of the pod's devices, in order of trust (docs/reference/rules.md, "Which devices are the
-   pod's"): name, word in JSON, words for people. */
+/* The sources of the pod's devices, in order of trust (docs/reference/rules.md, "Which devices are
+   the pod's"): name, word in JSON, words for people. */
 #define NI_SOURCES(X)                                                             \
     X(NONE, "none", "this pod was given no HCA")                                  \
     X(OPTION, "option", "HCAs named by --hcas")                                   \

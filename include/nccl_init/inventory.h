@@ -113,7 +113,8 @@ bool ni_has_dmabuf(const struct ni_inventory *inv);
 const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
                                const char *name, const char **ret_file);
 
-/* Finds the first entry of that name in the files that the environment wins over (nccl.conf); NULL. */
+/* Finds the first entry of that name in the files that the environment wins over (nccl.conf); NULL.
+   */
 const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name);
 /* Finds it in the files that win over the environment (nvshmem.conf); NULL. */
 const struct ni_conf_entry *ni_find_overriding_conf(const struct ni_inventory *inv,

@@ -30,8 +30,8 @@ static int refuse_id(struct ni_context *ctx, struct ni_span id)
 }
 
 /* Unpacks a text: each byte that stands for a pair becomes its pair, until there are only
-   characters. The bytes of a pair were characters, or stood for pairs, before the pair got its byte.
-   So the stack is never deeper than there are such bytes. */
+   characters. The bytes of a pair were characters, or stood for pairs, before the pair got its
+   byte. So the stack is never deeper than there are such bytes. */
 static void unpack(struct ni_text *out, const char *packed)
 {
     unsigned char waiting[NI_PAGE_CODES + 1];
@@ -135,7 +135,8 @@ static bool begins_with(const char *known, struct ni_span word)
     return word.n > 0 && strlen(known) > word.n && memcmp(known, word.p, word.n) == 0;
 }
 
-/* Puts the rules and findings whose id begins with the word, but is longer. false: there is none. */
+/* Puts the rules and findings whose id begins with the word, but is longer. false: there is none.
+   */
 static bool put_ids_with(struct ni_text *out, struct ni_span word)
 {
     struct ni_text table = ni_table_on("ID\tKIND");

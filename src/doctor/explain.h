@@ -7,9 +7,9 @@
 
 ni_verb_fn ni_cmd_explain;
 
-/* A page of docs/reference/findings.md, from which the build makes the table (.dev/pages.awk). A line of the
-   text is a paragraph, an item of a list, which begins with "- ", or a line of code, which begins
-   with a blank. */
+/* A page of docs/reference/findings.md, from which the build makes the table (.dev/pages.awk). A
+   line of the text is a paragraph, an item of a list, which begins with "- ", or a line of code,
+   which begins with a blank. */
 struct ni_page {
     const char *id;
     const char *text; /* packed: a byte that is no character stands for a pair of bytes */

@@ -240,9 +240,9 @@ static void put_note_owner(struct ni_text *t, const struct ni_log *log,
     ni_put(t, ")");
 }
 
-/* Returns the step in which a rank that did not finish stopped. It is at least the bootstrap, because
-   the rank has found an interface, and at most the channels, because later steps of its process may
-   be those of another GPU. */
+/* Returns the step in which a rank that did not finish stopped. It is at least the bootstrap,
+   because the rank has found an interface, and at most the channels, because later steps of its
+   process may be those of another GPU. */
 static enum ni_log_step stopped_step(const struct ni_log_rank *r)
 {
     const enum ni_log_step step = r->process->step;
@@ -747,8 +747,8 @@ static void report_collectives(struct ni_log *log, struct ni_findings *f)
 
 /* ---- who left ---- */
 
-/* Returns true if the log says why the rank left. That the launcher was stopped (NI_SAID_TERM) is no
-   reason, and an exception in a line without a rank may be the launcher's own. */
+/* Returns true if the log says why the rank left. That the launcher was stopped (NI_SAID_TERM) is
+   no reason, and an exception in a line without a rank may be the launcher's own. */
 static bool has_reason(const struct ni_log_rank *r)
 {
     const bool raised = r->exception && r->exception->rank >= 0;
@@ -759,8 +759,8 @@ static bool has_reason(const struct ni_log_rank *r)
     return raised || exited || in_collective || warned;
 }
 
-/* Returns true if the rank took part, and its log ends without an end in order and without a reason:
-   no error, no exception, no signal. */
+/* Returns true if the rank took part, and its log ends without an end in order and without a
+   reason: no error, no exception, no signal. */
 static bool is_silent(const struct ni_log_rank *r)
 {
     return (r->complete || r->connected) && !r->ended && !r->aborted && !r->exception && !r->end &&
@@ -846,8 +846,8 @@ static void report_aborted(struct ni_log *log, struct ni_findings *f)
               "aborted the communicator without an earlier error: the program left it");
 }
 
-/* Reports processes that left the job and gave no error as their reason: their launcher was stopped,
-   they aborted the communicator, or their log just ends. */
+/* Reports processes that left the job and gave no error as their reason: their launcher was
+   stopped, they aborted the communicator, or their log just ends. */
 static void report_departures(struct ni_log *log, struct ni_findings *f)
 {
     report_terminated(log, f);

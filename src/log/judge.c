@@ -260,7 +260,8 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     ni_report(f, id, who.buf, "%s", t.buf);
 }
 
-/* Finds the first line in which the rank's process says why it uses sockets; NULL: there is none. */
+/* Finds the first line in which the rank's process says why it uses sockets; NULL: there is none.
+   */
 static const struct ni_log_hit *find_why(const struct ni_log *log, const struct ni_log_rank *r)
 {
     for (unsigned i = 0; i < log->n_hit; i++) {

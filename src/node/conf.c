@@ -202,8 +202,8 @@ static bool conf_in(const struct library *lib, const char *home, char path[NI_PA
     return whole;
 }
 
-/* Reads the file in a home. If a folder above it is closed to this process, it is so to the library,
-   too, which then reads no file: HOME=/root in a pod of another user is harmless. */
+/* Reads the file in a home. If a folder above it is closed to this process, it is so to the
+   library, too, which then reads no file: HOME=/root in a pod of another user is harmless. */
 static void read_conf_in_home(struct ni_probe *p, const struct library *lib, const char *path,
                               unsigned first)
 {

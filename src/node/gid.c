@@ -191,7 +191,8 @@ static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struc
               NI_GID_TABLE);
 }
 
-/* Returns true if the GIDs of the port matter: NCCL_IB_GID_INDEX is for RoCE ports that the pod can use. */
+/* Returns true if the GIDs of the port matter: NCCL_IB_GID_INDEX is for RoCE ports that the pod can
+   use. */
 static bool needs_gids(const struct ni_inventory *inv, const struct ni_port *port)
 {
     return ni_is_allocated(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE &&

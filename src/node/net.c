@@ -188,9 +188,9 @@ static int parse_metric(struct ni_span s, uint64_t *ret)
     return s.n > 1 && s.p[0] == '-' ? 0 : ni_parse_u64(s, UINT32_MAX, ret);
 }
 
-/* Parses an address of proc/net/route: eight hex digits. The kernel prints the four bytes, which are
-   in network order, as one number of this CPU: on x86, 10.0.103.6 is 0667000A. *ret: the address in
-   the CPU's order, 0x0A006706. */
+/* Parses an address of proc/net/route: eight hex digits. The kernel prints the four bytes, which
+   are in network order, as one number of this CPU: on x86, 10.0.103.6 is 0667000A. *ret: the
+   address in the CPU's order, 0x0A006706. */
 static int parse_route_address(struct ni_span s, uint32_t *ret)
 {
     uint64_t v;

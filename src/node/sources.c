@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources of the pod's HCAs, asked in order of trust (docs/reference/rules.md). The first that gives an HCA
-   decides; the others are kept beside it and compared. `run` and `env` ask the others only if that
-   costs no file. */
+/* Sources of the pod's HCAs, asked in order of trust (docs/reference/rules.md). The first that
+   gives an HCA decides; the others are kept beside it and compared. `run` and `env` ask the others
+   only if that costs no file. */
 #include "node/sources.h"
 
 #include <errno.h>

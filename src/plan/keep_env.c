@@ -105,8 +105,8 @@ static void keep_name(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         ni_mask_name(m, s, ret);
 }
 
-/* Keeps a text of the user's under another name, even if it is a number or a known word: a job's key,
-   a host's id. */
+/* Keeps a text of the user's under another name, even if it is a number or a known word: a job's
+   key, a host's id. */
 static void keep_key(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {

@@ -58,8 +58,8 @@ static unsigned depth_of(const struct ni_pci *pci)
     return pci->known == NI_KNOWN ? pci->depth : 0;
 }
 
-/* Compares the places of two devices in the PCI tree: below, at or above 0. A device without a place
-   comes last. */
+/* Compares the places of two devices in the PCI tree: below, at or above 0. A device without a
+   place comes last. */
 static int order(const struct ni_pci *a, const struct ni_pci *b)
 {
     const unsigned da = depth_of(a), db = depth_of(b);
@@ -105,8 +105,8 @@ static void build(struct picture *p, const struct ni_view *view)
 
 /* ---- the tree: each part of it is as high as the rows that share it ---- */
 
-/* Returns how much of their way from the root two devices share: 1: the NUMA node, 2: the host bridge
-   too, 3: one function, ... */
+/* Returns how much of their way from the root two devices share: 1: the NUMA node, 2: the host
+   bridge too, 3: one function, ... */
 static unsigned shared(const struct ni_pci *a, const struct ni_pci *b)
 {
     unsigned n = 0;
@@ -280,8 +280,8 @@ static int row_of_hca(const struct picture *p, int hca)
     return -1;
 }
 
-/* Returns the row of the HCA to which a line leads from the GPU of `row`: that of chosen port k. -1:
-   the port is not for this GPU. */
+/* Returns the row of the HCA to which a line leads from the GPU of `row`: that of chosen port k.
+   -1: the port is not for this GPU. */
 static int tied_to(const struct picture *p, const struct ni_view *view, unsigned row, unsigned k)
 {
     const int gpu = p->row[row].gpu;
@@ -291,8 +291,8 @@ static int tied_to(const struct picture *p, const struct ni_view *view, unsigned
     return row_of_hca(p, view->inv->port[view->plan->chosen[k]].hca);
 }
 
-/* Returns how far, in pixels, the line between two rows goes to the right: the more rows lie between
-   them, the farther, so that lines lie beside each other. */
+/* Returns how far, in pixels, the line between two rows goes to the right: the more rows lie
+   between them, the farther, so that lines lie beside each other. */
 static int reach(int from, int to)
 {
     const int rows = from < to ? to - from : from - to;

@@ -44,7 +44,8 @@ static struct participant {
     int64_t within_ms; /* how long it waits for pod 0 and the others */
     int64_t until_ms;  /* when it stops listening to pod 0, whatever that says */
     bool absent;       /* the name of pod 0 could not be found */
-    /* the last try connected to pod 0's address, and nothing shows that another program listens there */
+    /* the last try connected to pod 0's address, and nothing shows that another program listens
+       there */
     bool reached;
     bool begun;            /* waiting for pods is over, so the participant cannot connect anew */
     struct ni_message msg; /* the last message, sent or received */

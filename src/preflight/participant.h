@@ -29,7 +29,8 @@ struct ni_rendezvous {
 };
 
 /* Takes part in the preflight, as every pod does. fd: a stream to the coordinator, which needs no
-   secret; -1: connect to party->host. 0: *ret is pod 0's verdict; or -errno, and ret->line says why. */
+   secret; -1: connect to party->host. 0: *ret is pod 0's verdict; or -errno, and ret->line says
+   why. */
 int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret);
 
 #endif

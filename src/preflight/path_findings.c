@@ -145,8 +145,9 @@ static void report_kind(const struct ni_job *job, unsigned rail, const struct ki
     ni_report(f, kind->id, s.buf, "%s", t.buf);
 }
 
-/* Returns true if the pair passed, its paths are good, and it sent many packets again. A pair that failed
-   or has a bad path has a finding already. Software RDMA loses packets when the host is busy. */
+/* Returns true if the pair passed, its paths are good, and it sent many packets again. A pair that
+   failed or has a bad path has a finding already. Software RDMA loses packets when the host is
+   busy. */
 static bool has_resent(const struct ni_job *job, const struct ni_pair_result *x, unsigned rail)
 {
     return x->pair.rail == rail && x->full && !x->software && x->step == NI_PAIR_DONE &&

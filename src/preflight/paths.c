@@ -127,8 +127,8 @@ static int64_t least_of(const struct ni_pair_result *x, unsigned q)
     return write < read ? write : read;
 }
 
-/* Rates a queue pair: the worse, the less; in percent of the median, where it was measured. Which of
-   its queue pairs a host with software RDMA serves first says nothing: there the pair counts. */
+/* Rates a queue pair: the worse, the less; in percent of the median, where it was measured. Which
+   of its queue pairs a host with software RDMA serves first says nothing: there the pair counts. */
 static int64_t score_of(const struct ni_pair_result *x, unsigned q)
 {
     const int64_t least = x->software ? least_of_pair(x) : least_of(x, q);
@@ -146,8 +146,9 @@ struct limits {
     int64_t queue, pair;
 };
 
-/* Returns the limit for one kind of measurement. A path is slow both ways in few pairs; where the two
-   ways of most pairs differ, the measurement itself is so rough, and by chance twice as rough. */
+/* Returns the limit for one kind of measurement. A path is slow both ways in few pairs; where the
+   two ways of most pairs differ, the measurement itself is so rough, and by chance twice as rough.
+   */
 static int64_t suspect_below(const struct ni_job *job, unsigned rail, enum measure alike,
                              int64_t most)
 {

@@ -345,7 +345,8 @@ static void describe_own_pod(const struct ni_context *ctx, struct ni_pod *pod, s
     add_cpu(pod);
 }
 
-/* Returns the members that the tasks of all rails share, by the options and the user's variables. */
+/* Returns the members that the tasks of all rails share, by the options and the user's variables.
+   */
 static struct ni_rail_task shared_task(const struct ni_context *ctx, unsigned rank)
 {
     return (struct ni_rail_task){

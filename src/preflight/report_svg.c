@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a preflight, as a picture: first a row for each pod, a column for each rail; many pods
-   stand side by side in a row. A bluer mark is a faster rail. A rail that is not good has
-   another shape too, and a colour that all eyes tell from blue and from the others (Okabe and
-   Ito's palette). Below, for each rail, the pairs of the last round of all pods: pods by pods. */
+/* The report of a preflight, as a picture: first a row for each pod, a column for each rail; many
+   pods stand side by side in a row. A bluer mark is a faster rail. A rail that is not good has
+   another shape too, and a colour that all eyes tell from blue and from the others (Okabe and Ito's
+   palette). Below, for each rail, the pairs of the last round of all pods: pods by pods. */
 #include "preflight/report_svg.h"
 
 #include <string.h>

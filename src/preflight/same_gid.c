@@ -30,8 +30,8 @@ static int by_gid(const void *x, const void *y)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Returns true if the two pods are on different nodes, as far as they know. Pods of one host network
-   have the same ports, and so the same GIDs: no fault. */
+/* Returns true if the two pods are on different nodes, as far as they know. Pods of one host
+   network have the same ports, and so the same GIDs: no fault. */
 static bool are_apart(const struct ni_job *job, unsigned a, unsigned b)
 {
     const struct ni_pod *one = &job->pod[a], *other = &job->pod[b];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The secret of a job, and the code by which each message of a connection is proven with it:
-   HMAC-SHA-256 (RFC 2104) over the nonces of both sides, the message's number, its sender, and the message. */
+   HMAC-SHA-256 (RFC 2104) over the nonces of both sides, the message's number, its sender, and the
+   message. */
 #ifndef NCCL_INIT_PREFLIGHT_SECRET_H
 #define NCCL_INIT_PREFLIGHT_SECRET_H
 

@@ -11,8 +11,8 @@
 
 enum { PATH = 192, NUMBER = 32 };
 
-/* Counters of the end that asks, so that they belong to the pair whose data it moves. mlx5: Linux 6.12
-   drivers/infiniband/hw/mlx5/counters.c; bnxt_re: hw_counters.c; rxe: rxe_hw_counters.c. */
+/* Counters of the end that asks, so that they belong to the pair whose data it moves. mlx5: Linux
+   6.12 drivers/infiniband/hw/mlx5/counters.c; bnxt_re: hw_counters.c; rxe: rxe_hw_counters.c. */
 static const char *const counters[] = {
     "local_ack_timeout_err", "packet_seq_err",    "roce_adp_retrans",
     "to_retransmits",        "seq_err_naks_rcvd", "completer_retry_err",

@@ -254,8 +254,8 @@ static struct gpus sort_gpus(const struct ni_work *w)
 
 /* Decides the level by the distances. NCCL's own level, PXB, stays: many CPUs are slow between PCIe
    devices (NVIDIA/nccl#465, #1151), and for no CPU a measurement is published that says otherwise.
-   The level is raised only if NCCL looks for an HCA in the wrong place, and the higher level does not
-   also allow a GPU that really is far from its HCA. */
+   The level is raised only if NCCL looks for an HCA in the wrong place, and the higher level does
+   not also allow a GPU that really is far from its HCA. */
 static void decide_by_distance(const struct ni_work *w)
 {
     const struct ni_near *near = w->plan->nearest_hca;

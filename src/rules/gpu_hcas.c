@@ -49,9 +49,9 @@ static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, enum ni_dis
     return unknown && *ret > NI_DIST_PXB ? 0 : bits;
 }
 
-/* Gives each GPU one of its nearest ports, the one that the fewest GPUs were given so far; then those
-   of its nearest ports that no GPU was given. GPUs that are nearer to their ports choose first,
-   since a GPU that is far from all has more to choose from. */
+/* Gives each GPU one of its nearest ports, the one that the fewest GPUs were given so far; then
+   those of its nearest ports that no GPU was given. GPUs that are nearer to their ports choose
+   first, since a GPU that is far from all has more to choose from. */
 void ni_rule_gpu_hcas(const struct ni_work *w)
 {
     uint32_t near[NI_MAX_GPU], own[NI_MAX_GPU] = {0}, taken = 0;

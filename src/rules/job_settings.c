@@ -7,8 +7,8 @@
 #include "nccl_init/findings.h"
 
 /* Settings of NCCL 2.30.7, which compares none of them: enqueue.cc, init.cc, graph/,
-   transport/net_ib/, misc/socket.cc (docs/reference/preflight.md). Settings that are local to a node, or
-   agreed upon by two ranks, are not here: names, indexes, time-outs. */
+   transport/net_ib/, misc/socket.cc (docs/reference/preflight.md). Settings that are local to a
+   node, or agreed upon by two ranks, are not here: names, indexes, time-outs. */
 #define DIFFERS NI_F_JOB_SETTING_DIFFERS
 #define SLOWS   NI_F_JOB_SETTING_SLOWS
 const struct ni_job_setting ni_job_settings[NI_N_JOB_SETTING] = {

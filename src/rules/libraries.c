@@ -228,8 +228,8 @@ static void put_uid_sockets(const struct asked *a, struct ni_text *value, struct
     ni_put(why, "as NCCL_SOCKET_IFNAME");
 }
 
-/* Puts the address family of NVSHMEM's bootstrap. NVSHMEM takes AF_INET if the variable is unset, where
-   NCCL takes any family. */
+/* Puts the address family of NVSHMEM's bootstrap. NVSHMEM takes AF_INET if the variable is unset,
+   where NCCL takes any family. */
 static void put_uid_family(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     if (!ni_sockets_are_v6(a->w))

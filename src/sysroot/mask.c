@@ -240,9 +240,10 @@ static bool ends_in_text(struct ni_span s, const char *end)
     return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
 }
 
-/* Puts a component of a path, masked. Readers of the recording must still judge it as they judge the
-   real one: `uverbs` stays in front of a device node, the ending by which files of DRA are found
-   stays, and `?` marks a name that no device can have. device: the place is one of devices. */
+/* Puts a component of a path, masked. Readers of the recording must still judge it as they judge
+   the real one: `uverbs` stays in front of a device node, the ending by which files of DRA are
+   found stays, and `?` marks a name that no device can have. device: the place is one of devices.
+   */
 static void put_component(struct ni_mask *m, struct ni_span name, bool device, struct ni_text *ret)
 {
     static const char uverbs[] = "uverbs", metadata[] = "metadata.json";
