@@ -144,7 +144,7 @@ static const struct ni_option preflight_options[] = {
         .initial = "refuse",
         .take = ni_take_word,
         .at = offsetof(struct ni_preflight_options, late),
-        .help = "what a pod that was replaced does if it finds no other pod in that time, "
+        .help = "what a pod does that was replaced, and finds no other pod within --within, "
                 "because they run already; refuse: its verdict is bad; selftest: it tests "
                 "itself, and starts with a warning",
     },
