@@ -368,13 +368,13 @@ static void judge_ranks(struct ni_log *log, struct ni_findings *f)
 static void judge_settings(struct ni_log *log, struct ni_findings *f)
 {
     for (unsigned k = 0; k < NI_LOG_NAMES; k++) {
-        const char *name = k == 0 ? "version" : ni_log_word(log, log->name[k]);
+        const char *name = k == NI_LOG_VERSION ? "version" : ni_log_word(log, log->name[k]);
         const struct ni_job_setting *row = ni_find_job_setting(name);
         enum ni_finding_id id = NI_F_LOG_VERSION_DIFFERS;
         ni_log_text first = 0, job = 0;
         unsigned others = 0, off_plan = 0;
 
-        if (k > 0)
+        if (k != NI_LOG_VERSION)
             id = row ? row->id : NI_F_COUNT;
 
         for (unsigned i = 0; i < log->n; i++) {
@@ -539,7 +539,7 @@ static void put_version(struct ni_text *t, const struct ni_log *log, const struc
     ni_log_text version = 0;
 
     for (unsigned i = 0; version == 0 && i < log->n; i++)
-        version = log->order[i]->process->value[0];
+        version = log->order[i]->process->value[NI_LOG_VERSION];
     if (version == 0)
         version = log->version;
     if (version != 0)
