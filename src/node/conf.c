@@ -131,21 +131,25 @@ void ni_probe_topo_file(struct ni_probe *p)
 static void read_conf(struct ni_probe *p, const struct library *lib, const char *path,
                       unsigned first)
 {
+    enum { ELLIPSIS = 8 }; /* bytes for the "..." of a path that is cut */
     struct conf_ctx c = {.p = p, .lib = lib, .first = first};
     struct ni_text shown = ni_text_on(c.file, sizeof(c.file));
+    char usual[32];
 
-    ni_put_quoted(&shown, path, strlen(path), sizeof(c.file) - 8);
-    char as[32];
-    (void)ni_format(as, sizeof(as), "etc/%s", lib->file);
-    const struct ni_dir dir = named_dir(p, &path, as);
+    ni_put_quoted(&shown, path, strlen(path), sizeof(c.file) - ELLIPSIS);
+    (void)ni_format(usual, sizeof(usual), "etc/%s", lib->file);
+    const struct ni_dir dir = named_dir(p, &path, usual);
     if (p->ask->own_conf && ni_is_at(&dir, p->ask->own_conf, "%s", path))
         return;
     const ssize_t n = ni_read_whole(p, &dir, path);
-    if (n < 0 && ni_known_of(n) != NI_ABSENT)
-        ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", NI_ERRNO((int)n));
+    if (n < 0) {
+        if (ni_known_of(n) != NI_ABSENT)
+            ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", NI_ERRNO((int)n));
+        return;
+    }
     for (char *rest = p->text, *line; ni_line(&rest, &line);)
         conf_line(&c, line);
-    /* 2.30.3 strips the CR (misc/param.cc setEnvFile). Numbers are right with it, too. */
+    /* 2.30.3 strips the CR (misc/param.cc setEnvFile). A CR behind a number does no harm. */
     if (c.crlf)
         ni_report(p->f, NI_F_CONF_CRLF, c.file,
                   "lines end in CR LF, and %s before 2.30.3 keeps the CR in each value: no "
