@@ -275,7 +275,9 @@ static void check_gpu_nodes(struct check *c)
     static const char *const path[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
     const enum ni_known node[] = {c->inv->drivers.nvidiactl, c->inv->drivers.uvm};
 
-    for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(path); i++) {
+    if (!has_nvidia(c))
+        return;
+    for (unsigned i = 0; i < NI_COUNT(path); i++) {
         if (saw(c, is_decided(node[i])) && node[i] == NI_ABSENT)
             ni_report(
                 c->f, NI_F_GPU_NODE_MISSING, path[i],

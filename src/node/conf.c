@@ -240,22 +240,25 @@ static const char *find_difference(const struct ni_conf_entry *e, unsigned n)
 static void read_homes(struct ni_probe *p, const struct library *lib)
 {
     struct ni_inventory *inv = p->inv;
-    char now[NI_PATH], before[NI_PATH], buf[NI_PATH];
+    char newer[NI_PATH], older[NI_PATH], buf[NI_PATH]; /* the file that such an NCCL reads */
     const unsigned first = inv->n_conf;
 
-    if (conf_in(lib, ni_env_get(p->env, "HOME"), now))
-        read_conf_in_home(p, lib, now, first);
+    if (conf_in(lib, ni_env_get(p->env, "HOME"), newer))
+        read_conf_in_home(p, lib, newer, first);
     const char *home = home_of_user(p, buf);
-    if (!home || (conf_in(lib, home, before) && strcmp(now, before) == 0))
+    if (!home)
         return;
-    if (before[0])
-        read_conf_in_home(p, lib, before, inv->n_conf);
+    const bool has_older = conf_in(lib, home, older);
+    if (strcmp(newer, older) == 0)
+        return;
+    if (has_older)
+        read_conf_in_home(p, lib, older, inv->n_conf);
     const char *odd = find_difference(inv->conf + first, inv->n_conf - first);
     if (odd)
         ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
                   "%s 2.30.3 and later reads %s ($HOME), older versions read %s (/etc/passwd); "
                   "nccl-init sets nothing that one of them sets",
-                  lib->name, now[0] ? now : "no file", before[0] ? before : "no file");
+                  lib->name, newer[0] ? newer : "no file", older[0] ? older : "no file");
 }
 
 /* ---- the libraries ---- */

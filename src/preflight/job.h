@@ -90,7 +90,7 @@ struct ni_job {
     unsigned rounds;               /* the number of rounds that were run */
     enum ni_round_kind kind;       /* the kind of the last of them */
     unsigned all, ports, names;    /* how many of these kinds there were */
-    unsigned suspects;             /* slow ports in the last round of that kind */
+    unsigned slow_ports;           /* slow ports at the start of the last NI_ROUND_PORTS */
     unsigned since;                /* the first result of the last round whose paths are judged */
     uint8_t alone[NI_MAX_RAILS];   /* rounds of that kind from there on */
     struct ni_rail_tally *tally;   /* by rank and rail: ni_tally_of */
