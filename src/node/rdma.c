@@ -269,6 +269,18 @@ static bool is_nic(struct ni_probe *p, const struct ni_allocation *c)
     return class.known != NI_KNOWN || class.v >> 16 == 0x02 || class.v >> 8 == 0x0c06;
 }
 
+/* Reports why an allocation gives no HCA: its function is not there, or has no RDMA device. */
+static void report_no_hca(struct ni_probe *p, struct ni_allocation *c,
+                          const struct ni_dir *function)
+{
+    const bool there = ni_exists(p->root, "%s", function->path) == 0;
+
+    ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
+              there ? "given by %s, but has no RDMA device" : "given by %s, but is not in sysfs",
+              c->from);
+    c->not_rdma = there && is_nic(p, c);
+}
+
 void ni_resolve_allocation(struct ni_probe *p, int allocation)
 {
     struct ni_allocation *c = &p->inv->allocation[allocation];
@@ -292,17 +304,10 @@ void ni_resolve_allocation(struct ni_probe *p, int allocation)
             p->lost = true;
         }
     }
-    if (listed != NI_KNOWN && listed != NI_ABSENT) {
+    if (listed != NI_KNOWN && listed != NI_ABSENT)
         p->lost = true;
-    } else if (p->names.n == 0) {
-        const bool there = ni_exists(p->root, "%s", function.path) == 0;
-
-        ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
-                  there ? "given by %s, but has no RDMA device"
-                        : "given by %s, but is not in sysfs",
-                  c->from);
-        c->not_rdma = there && is_nic(p, c);
-    }
+    else if (p->names.n == 0)
+        report_no_hca(p, c, &function);
     ni_dir_close(&function);
 }
 
