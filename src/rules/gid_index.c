@@ -184,48 +184,82 @@ static void plan_selection(const struct ni_work *w, const struct ni_gid_selectio
     }
 }
 
-/* Sets the variables that make NCCL select so. Of the index the plan says what the rule would set
-   without the user's value. */
-static void set_selection(const struct ni_work *w, const struct ni_gid_selection *selection)
+/* Sets the index of that selection. first: the entry to which it leads on the first port. */
+static void set_index(const struct ni_work *w, int index, const struct ni_gid *first)
 {
-    static const char by_index[] = "NCCL_IB_GID_INDEX selects the GID";
-    static const char by_search[] = "NCCL's search ends on the right GIDs without it";
-    char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
-    const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
-    struct ni_gid_selection said;
+    char value[16], ip[NI_IP_TEXT];
 
-    (void)find_selection(w, true, &said);
-    for (unsigned i = 0; i < w->plan->n_chosen; i++)
-        entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, &said).gid;
-    (void)ni_format(value, sizeof(value), "%d", said.index);
-    if (said.index >= 0)
+    (void)ni_format(value, sizeof(value), "%d", index);
+    if (index >= 0)
         ni_decide_value(w, variable, value, "RoCE %s%s on %s, e.g. %s",
-                        entry[0]->type == NI_GID_V1 ? "v1" : "v2",
-                        entry[0]->owner == NI_OWNER_POD ? " with an address of this pod" : "",
+                        first->type == NI_GID_V1 ? "v1" : "v2",
+                        first->owner == NI_OWNER_POD ? " with an address of this pod" : "",
                         w->plan->n_chosen == 1 ? "the one port" : "every chosen port",
-                        ni_ip_text(entry[0]->ip, ip));
+                        ni_ip_text(first->ip, ip));
     else
         ni_decide_value(
             w, variable, NULL,
             "no single index is right for all ports, but NCCL's own search finds the right "
             "GIDs");
-    if (selection->index >= 0 ? are_routable_v6(w, entry) : selection->v6)
+}
+
+/* Sets the family and the range of NCCL's search. v6: all chosen GIDs are IPv6. */
+static void set_search(const struct ni_work *w, const struct ni_gid_selection *selection, bool v6)
+{
+    const char *needless = selection->index >= 0
+                               ? "NCCL_IB_GID_INDEX selects the GID"
+                               : "NCCL's search ends on the right GIDs without it";
+    char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
+
+    if (v6)
         ni_decide_value(w, family, "AF_INET6", "all chosen GIDs are IPv6");
     else
-        ni_decide_value(w, family, NULL, "%s", selection->index >= 0 ? by_index : by_search);
+        ni_decide_value(w, family, NULL, "%s", needless);
     if (selection->ranged &&
         ni_format(value, sizeof(value), "%s/%u", ni_ip_text(selection->range, ip),
                   selection->v6 ? selection->bits : selection->bits - 96))
         ni_decide_value(w, range, value,
                         "limits NCCL's search on each HCA to this pod's addresses");
     else
-        ni_decide_value(w, range, NULL, "%s", selection->index >= 0 ? by_index : by_search);
+        ni_decide_value(w, range, NULL, "%s", needless);
+}
+
+/* Sets the variables that make NCCL select so. Of the index the plan says what the rule would set
+   without the user's value. */
+static void set_selection(const struct ni_work *w, const struct ni_gid_selection *selection)
+{
+    const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
+    struct ni_gid_selection said;
+
+    (void)find_selection(w, true, &said);
+    for (unsigned i = 0; i < w->plan->n_chosen; i++)
+        entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, &said).gid;
+    set_index(w, said.index, entry[0]);
+    set_search(w, selection, selection->index >= 0 ? are_routable_v6(w, entry) : selection->v6);
 }
 
 static void leave_search(const struct ni_work *w, const char *why)
 {
     ni_decide_value(w, family, NULL, "%s", why);
     ni_decide_value(w, range, NULL, "%s", why);
+}
+
+/* Leaves the index and the search alone, and says why. doubtful: see doubtful_port. */
+static void leave_selection(const struct ni_work *w, int doubtful, bool user_searches,
+                            int user_index)
+{
+    const char *reason = "no index is right for all ports";
+
+    if (doubtful >= 0) {
+        reason = "it is not known which GIDs are this pod's";
+        ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
+                  "the table has several entries that may be this pod's, and it cannot be read "
+                  "which of them are");
+    } else if (user_searches && user_index < 0) {
+        reason = "you set how NCCL searches; an index would switch that off";
+    }
+    ni_decide_value(w, variable, NULL, "%s", reason);
+    leave_search(w, user_searches ? "NCCL searches as you set it" : reason);
 }
 
 /* ---- the rule ---- */
@@ -250,7 +284,6 @@ static void report_range(const struct ni_work *w, const struct ni_gid_selection 
 static void for_roce(const struct ni_work *w)
 {
     const char *user = ni_user_value(w, variable);
-    const char *reason = "no index is right for all ports";
     const int doubtful = doubtful_port(w);
     /* the selection that the rule finds, and the one that will be in force */
     struct ni_gid_selection found_selection, selection = plain_search;
@@ -268,20 +301,10 @@ static void for_roce(const struct ni_work *w)
     }
     plan_selection(w, &selection, user_index >= 0 || user_searches || found);
 
-    if (found && (user_index < 0 ? !user_searches : found_selection.index >= 0)) {
+    if (found && (user_index < 0 ? !user_searches : found_selection.index >= 0))
         set_selection(w, &found_selection);
-    } else {
-        if (doubtful >= 0) {
-            reason = "it is not known which GIDs are this pod's";
-            ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
-                      "the table has several entries that may be this pod's, and it cannot be read "
-                      "which of them are");
-        } else if (user_searches && user_index < 0) {
-            reason = "you set how NCCL searches; an index would switch that off";
-        }
-        ni_decide_value(w, variable, NULL, "%s", reason);
-        leave_search(w, user_searches ? "NCCL searches as you set it" : reason);
-    }
+    else
+        leave_selection(w, doubtful, user_searches, user_index);
     if (selection.index < 0)
         ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
                   "no index is set, and NCCL before 2.21.5 does not search for one");
