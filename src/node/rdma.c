@@ -258,6 +258,12 @@ static int add_hca(struct ni_probe *p, const char *name, int allocation,
     return at;
 }
 
+/* Adds an HCA of which only the name is known, not the function. Returns as add_hca. */
+static int add_named_hca(struct ni_probe *p, const char *name, int allocation)
+{
+    return add_hca(p, name, allocation, NULL, false);
+}
+
 /* Returns true for a function that may be a NIC without RDMA device here, because another driver or
    namespace has it: it is a network controller (0x02, 0x0c06; include/linux/pci_ids.h), or its
    class is not known. */
@@ -286,7 +292,7 @@ void ni_resolve_allocation(struct ni_probe *p, int allocation)
     struct ni_allocation *c = &p->inv->allocation[allocation];
 
     if (c->by == NI_BY_NAME)
-        c->hca = add_hca(p, c->id, allocation, NULL, false);
+        c->hca = add_named_hca(p, c->id, allocation);
     if (c->by == NI_BY_NAME || c->by == NI_BY_NOTHING)
         return;
     struct ni_dir function = ni_dir_open(p->root, "sys/bus/%s/devices/%s",
@@ -365,7 +371,7 @@ void ni_probe_visible(struct ni_probe *p)
 
         n += is_hca;
         if (is_hca && p->inv->n_hca < NI_MAX_HCA)
-            add_hca(p, names->name[i], -1, NULL, false);
+            add_named_hca(p, names->name[i], -1);
     }
     if (n > p->inv->n_hca)
         ni_report(p->f, NI_F_HCA_NOT_SHOWN, class, "%u RDMA devices, %d are shown", n, NI_MAX_HCA);

@@ -475,7 +475,7 @@ static void watch_pods(struct coordinator *h, int64_t now)
         here += !h->owes[rank];
     (void)ni_format(line, sizeof(line), "%u of %u pods have come", here, h->job.ranks);
     if (h->phase == GATHERING)
-        h->m->progress(h->m->arg, line, false);
+        h->m->progress(h->m->arg, line, NI_SAME_PHASE);
 }
 
 /* Waits until no pod owes an answer, or the time is over; then drops the pods that still owe
@@ -636,7 +636,7 @@ static void run_rounds(struct coordinator *h)
         fill_slots(h, first);
         (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds,
                         job->n_result - first);
-        h->m->progress(h->m->arg, line, true);
+        h->m->progress(h->m->arg, line, NI_NEW_PHASE);
         run_round(h, first);
     }
 }
@@ -775,7 +775,7 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     struct ni_job *job = &h->job;
 
     (void)ni_format(ret->line, sizeof(ret->line), "waiting for %u pods", job->ranks);
-    m->progress(m->arg, ret->line, true);
+    m->progress(m->arg, ret->line, NI_NEW_PHASE);
     wait_for_pods(h, m->within_ms);
     h->phase = ROUNDS; /* a pod that goes away from now on is missing */
     tell_alive(h, ni_now_ms());

@@ -348,7 +348,7 @@ static int find_coordinator(struct participant *l)
 
         if (r == 0 || l->begun)
             return r;
-        l->m->progress(l->m->arg, l->why.buf, false);
+        l->m->progress(l->m->arg, l->why.buf, NI_SAME_PHASE);
         left = l->within_ms - ni_now_ms();
         const int64_t rest = l->absent ? ABSENT_MS + p->rank % JITTER_MS : pause;
         if (left > 0)

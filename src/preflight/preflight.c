@@ -280,9 +280,9 @@ static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *ve
         ni_refuse_demand(&ctx->work, NI_REQUIRE_PREFLIGHT, why.buf);
     printed = print_verdict(ctx, verdict, refused);
     if (refused)
-        (void)ni_refuse(ctx, ctx->plan.refuse_why, true);
+        (void)ni_refuse(ctx, ctx->plan.refuse_why, NI_LEAVE_FINDINGS);
     else if (!enough && ctx->verb != NI_VERB_RUN)
-        ni_leave_reason(ctx, why.buf, true);
+        ni_leave_reason(ctx, why.buf, NI_LEAVE_FINDINGS);
     return enough && printed ? byte_of(verdict->outcome) : BAD;
 }
 
@@ -305,11 +305,11 @@ static void say_begun(void *arg)
     (void)!write(to_parent, &byte, 1);
 }
 
-static void say_progress(void *arg, const char *line, bool phase)
+static void say_progress(void *arg, const char *line, enum ni_progress kind)
 {
     struct ni_context *ctx = arg;
 
-    if (phase && !isatty(STDERR_FILENO))
+    if (kind == NI_NEW_PHASE && !isatty(STDERR_FILENO))
         ni_say(ctx, NI_LOG_INFO, "preflight: %s", line);
     else
         ni_say_progress(ctx, line);
@@ -532,9 +532,14 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
     return told != UNTOLD ? told : conclude(ctx, &verdict);
 }
 
-/* Judges this pod by its self-test: the only one of its job, or one that is late. */
-static enum verdict alone(struct ni_context *ctx, const struct ni_trials *trials, bool late)
+/* Why a pod meets no others. */
+enum loner { ONLY_POD, LATE_POD };
+
+/* Judges a pod that meets no others by its self-test. */
+static enum verdict judge_loner(struct ni_context *ctx, const struct ni_trials *trials,
+                                enum loner loner)
 {
+    const bool late = loner == LATE_POD;
     struct ni_text why = NI_TEXT(NI_REASON);
     struct ni_verdict verdict = {.outcome = NI_JOB_UNTESTED, .nobody = late};
     char what[96] = "one pod takes part";
@@ -701,9 +706,9 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
     judge_without_meeting(o, &party, &verdict);
     if (verdict.line[0])
         return conclude(ctx, &verdict) != BAD ? 0 : NI_EXIT_FAILED;
-    is = party.ranks == 1 ? alone(ctx, trials, false) : ask_child(ctx, &party);
+    is = party.ranks == 1 ? judge_loner(ctx, trials, ONLY_POD) : ask_child(ctx, &party);
     if (is == LATE)
-        return alone(ctx, trials, true) != BAD ? 0 : NI_EXIT_FAILED;
+        return judge_loner(ctx, trials, LATE_POD) != BAD ? 0 : NI_EXIT_FAILED;
     /* a pod that has started its command does not come to another meeting */
     if (ni_preflight_options.once &&
         (is != BAD || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))

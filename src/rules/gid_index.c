@@ -26,21 +26,21 @@ static const char variable[] = "NCCL_IB_GID_INDEX", family[] = "NCCL_IB_ADDR_FAM
 
 static const struct ni_gid_selection plain_search = {.index = -1, .version = 2};
 
-bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family)
+bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, enum ni_family which)
 {
     return g && g->type == best->type && g->owner == best->owner &&
            ni_ip_is_link_local(g->ip) == ni_ip_is_link_local(best->ip) &&
-           (any_family || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip));
+           (which == NI_ANY_FAMILY || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip));
 }
 
 /* Returns true if the selection leads every chosen port to an entry as good as preferred[] of the
    port. */
 static bool is_right(const struct ni_work *w, const struct ni_gid_selection *selection,
-                     const struct ni_gid *const preferred[], bool any_family)
+                     const struct ni_gid *const preferred[], enum ni_family which)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         if (!ni_is_as_good(ni_gid_end(w->inv, ni_chosen(w, i).port, selection).gid, preferred[i],
-                           any_family))
+                           which))
             return false;
     }
     return true;
@@ -61,14 +61,14 @@ static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const 
 /* Finds an index that is right for all ports: that of the first port's wanted entry, or else the
    lowest. */
 static bool find_index(const struct ni_work *w, const struct ni_gid *const preferred[],
-                       bool any_family, struct ni_gid_selection *ret)
+                       enum ni_family which, struct ni_gid_selection *ret)
 {
     const struct ni_port *port = ni_chosen(w, 0).port;
 
     *ret = plain_search;
     for (unsigned i = 0; i <= port->n_gid; i++) {
         ret->index = (i == 0 ? preferred[0] : ni_port_gid(w->inv, port, i - 1))->index;
-        if (is_right(w, ret, preferred, any_family))
+        if (is_right(w, ret, preferred, which))
             return true;
         w->plan->needs |= NI_NEED_WHOLE_GIDS;
     }
@@ -98,10 +98,10 @@ static bool find_search(const struct ni_work *w, const struct ni_gid *const pref
 {
     *ret = plain_search;
     ret->v6 = are_routable_v6(w, preferred);
-    if (is_right(w, ret, preferred, false))
+    if (is_right(w, ret, preferred, NI_SAME_FAMILY))
         return true;
     find_range(w, preferred, ret);
-    return ret->ranged && is_right(w, ret, preferred, false);
+    return ret->ranged && is_right(w, ret, preferred, NI_SAME_FAMILY);
 }
 
 /* Finds the first selection that is right: one that leads to each port's best entry; or, if these
@@ -113,21 +113,22 @@ static bool find_selection(const struct ni_work *w, bool may_index, struct ni_gi
 
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const int routable = ni_best_gid(w->inv, c.port, true);
+        const int routable = ni_best_routable_v6(w->inv, c.port);
 
         best[i] = c.best;
         v6[i] = routable < 0 ? NULL : &w->inv->gid[routable];
         sure = sure && c.best->owner == NI_OWNER_POD;
         sure_v6 = sure && sure_v6 && v6[i] && v6[i]->owner == NI_OWNER_POD;
     }
-    if ((may_index && find_index(w, best, false, ret)) || find_search(w, best, ret))
+    if ((may_index && find_index(w, best, NI_SAME_FAMILY, ret)) || find_search(w, best, ret))
         return true;
-    if (sure_v6 && ((may_index && find_index(w, v6, false, ret)) || find_search(w, v6, ret)))
+    if (sure_v6 &&
+        ((may_index && find_index(w, v6, NI_SAME_FAMILY, ret)) || find_search(w, v6, ret)))
         return true;
-    if (sure && may_index && find_index(w, best, true, ret))
+    if (sure && may_index && find_index(w, best, NI_ANY_FAMILY, ret))
         return true;
     *ret = plain_search;
-    return is_right(w, ret, best, true);
+    return is_right(w, ret, best, NI_ANY_FAMILY);
 }
 
 /* Returns the first chosen port whose right entry may not be its best, because the type of an entry
@@ -149,7 +150,7 @@ static int doubtful_port(const struct ni_work *w)
                 doubt = g->type == NI_GID_UNREAD && g->owner != NI_OWNER_OTHER;
             else /* an interface of the same name may be another namespace's */
                 doubt = !read && !ni_ip_is_link_local(c.best->ip) &&
-                        ni_is_as_good(g, c.best, false) &&
+                        ni_is_as_good(g, c.best, NI_SAME_FAMILY) &&
                         memcmp(g->ip, c.best->ip, sizeof(g->ip)) != 0;
         }
         if (doubt)
@@ -171,7 +172,7 @@ static void plan_selection(const struct ni_work *w, const struct ni_gid_selectio
         const struct ni_gid_end end = ni_gid_end(w->inv, c.port, selection);
 
         c.plan->nccl_index = end.unproven ? -1 : (int)end.index;
-        const bool right = ni_is_as_good(end.gid, c.best, true);
+        const bool right = ni_is_as_good(end.gid, c.best, NI_ANY_FAMILY);
         c.plan->gid = right ? (int)(end.gid - w->inv->gid) : c.plan->best;
         if (!right)
             ni_report(
