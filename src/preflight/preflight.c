@@ -489,7 +489,8 @@ static void explain_lateness(const struct ni_party *party, struct ni_verdict *re
                         "bad: its process did not answer within %u s; was it stopped?", within);
     else
         (void)ni_format(ret->line, sizeof(ret->line),
-                        "bad: pod 0 was not found within %u s: does the name server answer?",
+                        "bad: pod 0 was not found within %u s: the name server does not answer, "
+                        "or this pod's process was stopped",
                         within);
 }
 
