@@ -128,7 +128,7 @@ static void take_ip(const struct sockaddr_in6 *from, uint8_t ret[NI_GID_BYTES])
 
 /* Finds a place for a connection that has not said hello yet: a free one, or that of the one whose
    hello is due first, which is dropped. So strangers cannot take all places for long. */
-static unsigned make_room(struct coordinator *h)
+static unsigned find_place(struct coordinator *h)
 {
     unsigned at = h->job.ranks;
 
@@ -154,7 +154,7 @@ static void accept_all(struct coordinator *h)
             continue;
         if (fd < 0)
             return;
-        at = make_room(h);
+        at = find_place(h);
         h->conn[at] = (struct conn){.fd = fd, .due_ms = ni_now_ms() + HELLO_MS};
         take_ip(&from, h->conn[at].ip);
         set_events(h, EPOLL_CTL_ADD, at);
