@@ -65,7 +65,7 @@ static int take_recorded_environ(struct ni_context *ctx)
         entry[i++] = p;
     ctx->env.entry = entry;
     /* a wrong variable is a finding, as it was for `run` on the recorded node */
-    return ni_args_env(ctx, &ctx->env, true);
+    return ni_args_env(ctx, &ctx->env, NI_ENV_RECORDED);
 }
 
 /* Limits --keep-caps to CAP_IPC_LOCK if the capabilities come from the program's file: the image
