@@ -4,6 +4,7 @@
 
 #include "log/state.h"
 #include "nccl_init/text.h"
+#include "print/words.h"
 
 void ni_log_put_range(struct ni_text *t, int from, int last)
 {
@@ -55,7 +56,7 @@ void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark
     }
     ni_log_put_range(&list, from, last);
     if (list.len > 0)
-        ni_putf(t, "rank%s %s%s", named == 1 ? "" : "s", list.buf, list.cut ? "..." : "");
+        ni_putf(t, "rank%s %s%s", ni_plural(named), list.buf, list.cut ? "..." : "");
     else if (n > 0)
         ni_putf(t, "%u process%s", n, n == 1 ? "" : "es");
     for (unsigned k = 0; k < hosts; k++) {

@@ -21,6 +21,7 @@
 #include "preflight/paths.h"
 #include "preflight/same_gid.h"
 #include "preflight/tally.h"
+#include "print/words.h"
 #include "rail/step.h"
 #include "rules/job_settings.h"
 
@@ -36,7 +37,7 @@ static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, 
 
     for (unsigned i = 0; i < n; i++)
         total += is[i] == value;
-    ni_putf(to, "%s%s ", one, total == 1 ? "" : "s");
+    ni_putf(to, "%s%s ", one, ni_plural(total));
     for (unsigned i = 0, last; i < n; i = last + 1) {
         last = i;
         if (is[i] != value)

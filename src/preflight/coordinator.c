@@ -32,6 +32,7 @@
 #include "preflight/secret.h"
 #include "preflight/tally.h"
 #include "preflight/wire.h"
+#include "print/words.h"
 #include "rail/rail.h"
 #include "rail/step.h"
 #include "system/process.h"
@@ -460,7 +461,7 @@ static void watch_pods(struct coordinator *h, int64_t now)
         tell_alive(h, now);
     for (unsigned rank = 0; rank < h->job.ranks; rank++)
         here += !h->owes[rank];
-    (void)ni_format(line, sizeof(line), "%u of %u pods have come", here, h->job.ranks);
+    (void)ni_format(line, sizeof(line), "%u of %u pods came so far", here, h->job.ranks);
     if (h->phase == GATHERING)
         h->m->progress(h->m->arg, line, false);
 }
@@ -621,8 +622,8 @@ static void run_rounds(struct coordinator *h)
         if (!r || !ni_next_round(job))
             break;
         fill_slots(h, first);
-        (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds,
-                        job->n_result - first);
+        (void)ni_format(line, sizeof(line), "round %u: %u pair%s", job->rounds,
+                        job->n_result - first, ni_plural(job->n_result - first));
         h->m->progress(h->m->arg, line, true);
         run_round(h, first);
     }
@@ -719,7 +720,7 @@ static void report_rendezvous(struct coordinator *h)
     if (h->strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
                   "%u connection%s came without the key or secret of the job; the last one from %s",
-                  h->strangers, h->strangers == 1 ? "" : "s", h->stranger);
+                  h->strangers, ni_plural(h->strangers), h->stranger);
     if (h->m->party->named)
         ni_report(h->f, mixes ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
                   "the job has no key but the name of pod 0%s",

@@ -442,6 +442,20 @@ static void paths(void **state)
     assert_int_equal(found(NI_F_JOB_PATH_UNSTEADY), 1);
 }
 
+/* Two bad paths are named, and the others counted: one of them is not many. */
+static void counted_paths(void **state)
+{
+    static const char *const more[] = {"", "", ", and 1 more pair; ", ", and 2 more pairs; "};
+    (void)state;
+    for (unsigned n = 1; n <= NI_COUNT(more); n++) {
+        build(16, 1, 400000);
+        for (unsigned i = 0; i < n; i++)
+            w.fault[w.n_fault++] = (struct fault){QUEUE_BROKEN, 3 * i, 3 * i + 1, 0, 0};
+        run();
+        only(NI_F_JOB_PATH_BROKEN, 1, "rail 0", more[n - 1]);
+    }
+}
+
 /* Each test draws the same numbers, whatever ran before it. */
 static int reset(void **state)
 {
@@ -459,7 +473,7 @@ int main(void)
         cmocka_unit_test_setup(slow_together, reset),  cmocka_unit_test_setup(unknown_rate, reset),
         cmocka_unit_test_setup(not_listed, reset),     cmocka_unit_test_setup(foreign_pod, reset),
         cmocka_unit_test_setup(hub_of_subnets, reset), cmocka_unit_test_setup(own_subnets, reset),
-        cmocka_unit_test_setup(paths, reset),
+        cmocka_unit_test_setup(paths, reset),          cmocka_unit_test_setup(counted_paths, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
