@@ -149,6 +149,7 @@ void ni_flow_decide(struct ni_context *ctx)
     };
 
     policy->gpu_map = policy->gpu_map || all;
+    policy->command_elsewhere = ctx->verb == NI_VERB_ENV && ni_output_file(ctx);
     limit_kept_caps(ctx);
     ni_wait_and_look(ctx, &ask);
     if (preflight && ctx->opened)

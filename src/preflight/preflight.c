@@ -497,7 +497,8 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
                         ni_preflight_options.within);
     else if (late)
         (void)ni_format(verdict.line, sizeof(verdict.line),
-                        "bad: pod 0 was not found within %u s: does the name server answer?",
+                        "bad: pod 0 was not found within %u s: the name server does not answer, "
+                        "or this pod's process was stopped",
                         ni_preflight_options.within);
     (void)close(fd[0]);
     (void)close(signals);

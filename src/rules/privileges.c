@@ -160,6 +160,29 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
         ni_putf(t, "CAP_SYS_RESOURCE is %s", not_permitted(s));
 }
 
+/* Reports a limit that is too low for RDMA. What another container may lock is not seen here. */
+static void report_limit(const struct ni_work *w, int64_t soft)
+{
+    const bool hopeless = soft <= ni_memlock_hopeless;
+    const long long kib = (long long)(soft / 1024);
+    struct ni_text why = NI_TEXT(200);
+
+    if (w->policy->command_elsewhere) {
+        ni_report(w->f, NI_F_MEMLOCK_ELSEWHERE, "RLIMIT_MEMLOCK",
+                  "%lld KiB in this container, too low for RDMA; if the command runs in another "
+                  "container, the limit there counts, and it is not seen here",
+                  kib);
+        return;
+    }
+    ni_memlock_why(w, &why);
+    ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
+              "%lld KiB: %s; %s", kib,
+              hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
+                         "`unhandled system error`"
+                       : "too low for many connections; ibv_reg_mr may fail",
+              why.buf);
+}
+
 void ni_rule_memlock(const struct ni_work *w)
 {
     const struct ni_self *s = &w->inv->self;
@@ -178,15 +201,6 @@ void ni_rule_memlock(const struct ni_work *w)
     const int64_t top = l->hard < want ? l->hard : want;
     l->soft = s->memlock_soft.v < top ? top : s->memlock_soft.v;
     l->harmless = l->soft < ni_memlock_enough && ni_command_may_lock(w);
-    if (w->plan->n_chosen == 0 || l->soft >= ni_memlock_enough || l->harmless)
-        return;
-    const bool hopeless = l->soft <= ni_memlock_hopeless;
-    struct ni_text why = NI_TEXT(200);
-    ni_memlock_why(w, &why);
-    ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
-              "%lld KiB: %s; %s", (long long)(l->soft / 1024),
-              hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
-                         "`unhandled system error`"
-                       : "too low for many connections; ibv_reg_mr may fail",
-              why.buf);
+    if (w->plan->n_chosen > 0 && l->soft < ni_memlock_enough && !l->harmless)
+        report_limit(w, l->soft);
 }
