@@ -449,34 +449,21 @@ static void find_main_subnet(struct census *c)
     }
 }
 
-static unsigned count_own_rails(const struct ni_pod *pod)
+/* Puts which ports the first of the pods with the fewest rails left out, and why, if it said so. */
+static void put_left_out(const struct census *c, struct ni_text *t)
 {
-    unsigned n = 0;
+    const struct group *fewest = c->group;
 
-    for (unsigned r = 0; pod->here && r < pod->n_rail; r++)
-        n += !pod->rail[r].gap;
-    return n;
-}
+    for (const struct group *g = c->group + 1; g < c->group + c->n; g++)
+        if (strtoll(g->value, NULL, 10) < strtoll(fewest->value, NULL, 10))
+            fewest = g;
+    const unsigned rank = fewest->who[0];
 
-/* Puts which ports the first pod with fewer rails than others left out, and why, if it said so. */
-static void put_left_out(const struct ni_job *job, struct ni_text *t)
-{
-    struct ni_text one = NI_TEXT(NI_FINDING_MESSAGE);
-    const struct ni_pod *pod = job->pod;
-    unsigned rank = 0, most = 0;
-
-    for (unsigned p = 0; p < job->ranks; p++)
-        if (count_own_rails(&pod[p]) > most)
-            most = count_own_rails(&pod[p]);
-    while (rank < job->ranks && (!pod[rank].left_out[0] || count_own_rails(&pod[rank]) == most))
-        rank++;
-    if (rank == job->ranks)
+    if (!c->job->pod[rank].left_out[0])
         return;
-    ni_put(&one, "; ");
-    ni_put_pod(&one, job, rank);
-    ni_putf(&one, " left out %s", pod[rank].left_out);
-    if (t->len + one.len < t->cap)
-        ni_put(t, one.buf);
+    ni_put(t, "; ");
+    ni_put_pod(t, c->job, rank);
+    ni_putf(t, " left out %s", c->job->pod[rank].left_out);
 }
 
 /* Returns true if the answers differ in a way that harms the job. */
@@ -524,7 +511,7 @@ static void look_at(const struct ni_job *job, const struct question *q, unsigned
     ni_put(&t, q->name);
     put_groups(&c, &t);
     if (q->id == NI_F_JOB_RAILS_DIFFER)
-        put_left_out(job, &t);
+        put_left_out(&c, &t);
     if (q->verdict == NI_RAIL_PATH)
         pairs = count_paths(job, rail);
     if (pairs > 2 * c.known) /* a pair counts once for each direction */

@@ -52,9 +52,9 @@ enum {
 };
 
 struct conn {
-    int fd;            /* -1: none */
-    int64_t due_ms;    /* when its hello, its facts, or the rest of a message must have come */
-    int64_t leaves_ms; /* of a pod: when it has waited long enough for the others; 0: not known */
+    int fd;          /* -1: none */
+    int64_t due_ms;  /* when its hello, its facts, or the rest of a message must have come */
+    int64_t last_ms; /* pod 0 waits no longer, for this pod does not; 0: not known */
     uint8_t ip[NI_GID_BYTES]; /* where it comes from; zero: this pod */
     struct ni_auth auth;
 };
@@ -288,7 +288,8 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
     seat(h, at, rank);
     h->conn[rank].due_ms = ni_now_ms() + HELLO_MS;
     (void)ni_copy(h->job.pod[rank].host, NI_POD_NAME, m->pod.host);
-    h->conn[rank].leaves_ms = m->within_ms > 0 ? ni_now_ms() + m->within_ms : 0;
+    if (m->within_ms > 0)
+        h->conn[rank].last_ms = ni_now_ms() + m->within_ms + LAST_MS;
     send_message(h, rank, NI_MSG_WELCOME);
 }
 
@@ -446,10 +447,10 @@ static void wait_as_long(struct coordinator *h)
 {
     h->until_ms = h->limit_ms;
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
-        const int64_t leaves_ms = h->conn[rank].leaves_ms;
+        const int64_t last_ms = h->conn[rank].last_ms;
 
-        if (leaves_ms > 0 && leaves_ms + LAST_MS < h->until_ms)
-            h->until_ms = leaves_ms + LAST_MS;
+        if (last_ms > 0 && last_ms < h->until_ms)
+            h->until_ms = last_ms;
     }
 }
 
@@ -629,8 +630,8 @@ static void run_rounds(struct coordinator *h)
         if (!r || !ni_next_round(job))
             break;
         fill_slots(h, first);
-        (void)ni_format(line, sizeof(line), "round %u: %u pair%s", job->rounds,
-                        job->n_result - first, ni_plural(job->n_result - first));
+        (void)ni_format(line, sizeof(line), "round %u, pairs: %u", job->rounds,
+                        job->n_result - first);
         h->m->progress(h->m->arg, line, true);
         run_round(h, first);
     }
