@@ -175,8 +175,8 @@ static void send_message(struct coordinator *h, unsigned at, enum ni_message_typ
 
 /* ---- what comes ---- */
 
-/* Writes the address from which a connection comes. */
-static void find_address(const struct conn *c, char ret[NI_IP_TEXT])
+/* Writes the address from which a connection comes, or "this pod". */
+static void write_sender(const struct conn *c, char ret[NI_IP_TEXT])
 {
     (void)ni_copy(ret, NI_IP_TEXT, "this pod");
     if (!ni_ip_is_zero(c->ip))
@@ -190,7 +190,7 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
 {
     char address[NI_IP_TEXT];
 
-    find_address(&h->conn[at], address);
+    write_sender(&h->conn[at], address);
     if (id != NI_F_JOB_REFUSED || h->f->n < REFUSED)
         ni_report(h->f, id, id == NI_F_JOB_REFUSED ? address : host, "%s", why);
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
@@ -202,7 +202,7 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
 static void refuse_stranger(struct coordinator *h, unsigned at, const char *why)
 {
     h->strangers++;
-    find_address(&h->conn[at], h->stranger);
+    write_sender(&h->conn[at], h->stranger);
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
     send_message(h, at, NI_MSG_NO);
 }
