@@ -167,7 +167,7 @@ tested() { # WHAT PATTERN WAY...: of a registration of 4 MiB
     out=$("$@" selftest --json --size=4M --bytes=64K 2>&1 || true)
     matches "$what" "*$pattern*" "$out"
 }
-tested "neither" '"verbs.memlock"*ENOMEM: 4 MiB to pin, and the limit is 64 KiB: CAP_SYS_RESOURCE is not in the bounding set' limited 64 "$neither" 0 "$P"
+tested "neither" '"verbs.memlock"*ENOMEM: 4 MiB to register, and only 64 KiB can be locked: CAP_SYS_RESOURCE is not in the bounding set' limited 64 "$neither" 0 "$P"
 tested "a user namespace" '"verbs.memlock"*capabilities do not count' limited 64 none 0 unshare -Ur "$P"
 tested "IPC_LOCK not passed on" '"verbs.memlock"*in the bounding set only' limited 64 none 1000 /tmp/lock
 passes "both permitted" 1 limited 64 none 1000 /tmp/may selftest --size=4M --bytes=64K
