@@ -149,6 +149,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(JOB_TRANSPORT_DIFFERS, "job.transport.differs", NI_ERROR,                                    \
       "User: give all pods the same RDMA devices, NCCL_NET, NCCL_IB_DISABLE and NCCLINIT_MODE; "   \
       "with IB in one pod and sockets in another NCCL fails or hangs.")                            \
+    X(MEMLOCK_ELSEWHERE, "memlock.elsewhere", NI_WARNING,                                          \
+      "Nothing to do if `ulimit -l` says unlimited where the command runs, or the command has "    \
+      "CAP_IPC_LOCK. Cluster admin: otherwise raise the limit for all pods (memlock.low).")        \
     X(MEMLOCK_LOW, "memlock.low", NI_WARNING,                                                      \
       "Cluster admin: set memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity "     \
       "for containerd.")                                                                           \

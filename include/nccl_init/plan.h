@@ -59,6 +59,7 @@ struct ni_policy {
     unsigned rails;                /* the least number of rails, if NI_REQUIRE_RAILS */
     uint64_t keep_caps, drop_caps; /* sets of capabilities (caps.h) */
     bool drop_unneeded;            /* also drop the capability that raises the limit */
+    bool command_elsewhere;        /* another container may run the command, under its own limits */
     char unclear[512];             /* demands that cannot be understood; "": none */
     const char *hcas; /* name[:port],... or NULL for auto; all are names that NCCL can carry */
     /* names of interfaces; "pod": that of the default route; "rails": those for data; NULL: auto */

@@ -331,8 +331,9 @@ static int read_entry(struct ni_context *ctx, const char *text, bool recorded, u
     return 0;
 }
 
-int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
+int ni_args_env(struct ni_context *ctx, const struct ni_env *env, enum ni_env_of of)
 {
+    const bool recorded = of == NI_ENV_RECORDED;
     struct ni_policy *policy = &ctx->options.policy;
     const bool runs = ctx->verb == NI_VERB_RUN;
     const unsigned findings = ctx->findings.n;
@@ -349,5 +350,5 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
     ni_options_settle(&ctx->options, runs);
     if (!runs || recorded || !policy->unclear[0])
         return 0;
-    return ni_refuse(ctx, policy->unclear, false);
+    return ni_refuse(ctx, policy->unclear, NI_LEAVE_REASON);
 }

@@ -101,7 +101,7 @@ int ni_main(struct ni_context *ctx, const struct ni_program *program, int argc, 
     if (r == 0 && ctx->help)
         return ni_print_help(ctx, named ? verb : NULL);
     if (r == 0)
-        r = ni_args_env(ctx, &ctx->own, false);
+        r = ni_args_env(ctx, &ctx->own, NI_ENV_OWN);
     if (r == 0)
         r = check_operands(ctx, verb, named);
     return r != 0 ? r : verb->run(ctx);

@@ -65,7 +65,7 @@ static int take_recorded_environ(struct ni_context *ctx)
         entry[i++] = p;
     ctx->env.entry = entry;
     /* a wrong variable is a finding, as it was for `run` on the recorded node */
-    return ni_args_env(ctx, &ctx->env, true);
+    return ni_args_env(ctx, &ctx->env, NI_ENV_RECORDED);
 }
 
 /* Limits --keep-caps to CAP_IPC_LOCK if the capabilities come from the program's file: the image
@@ -149,6 +149,7 @@ void ni_flow_decide(struct ni_context *ctx)
     };
 
     policy->gpu_map = policy->gpu_map || all;
+    policy->command_elsewhere = ctx->verb == NI_VERB_ENV && ni_output_file(ctx);
     limit_kept_caps(ctx);
     ni_wait_and_look(ctx, &ask);
     if (preflight && ctx->opened)

@@ -87,7 +87,7 @@ static void put_message(const struct ni_context *ctx, struct ni_text *line, enum
     const bool shown = level != NI_LOG_INFO;
 
     if (ctx->options.log_format == NI_LOG_JSON) {
-        struct ni_json j = ni_json_on(line, false);
+        struct ni_json j = ni_json_on(line, NI_JSON_LINE);
 
         ni_json_object(&j, NULL);
         ni_json_text(&j, "severity", name[level]);
@@ -164,7 +164,7 @@ static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding 
 static void put_finding(const struct ni_context *ctx, struct ni_text *line,
                         const struct ni_finding *f)
 {
-    struct ni_json j = ni_json_on(line, false);
+    struct ni_json j = ni_json_on(line, NI_JSON_LINE);
 
     if (ctx->options.log_format == NI_LOG_JSON) {
         ni_json_finding(&j, f);
@@ -200,14 +200,14 @@ void ni_say_findings(struct ni_context *ctx)
     ctx->dropped_said = ctx->findings.dropped;
 }
 
-void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
+void ni_leave_reason(struct ni_context *ctx, const char *line, enum ni_leave leave)
 {
     struct ni_text t = NI_TEXT(NI_TERMINATION_MAX + 1);
 
     if (strcmp(ctx->options.root, "/") != 0)
         return; /* this pod's log says nothing about another node */
     put_message(ctx, &t, NI_LOG_ERROR, line);
-    for (unsigned i = 0; findings && i < ctx->findings.n && !t.cut; i++) {
+    for (unsigned i = 0; leave == NI_LEAVE_FINDINGS && i < ctx->findings.n && !t.cut; i++) {
         const size_t whole = t.len;
 
         if (ni_finding_kind(ctx->findings.at[i].id)->severity > NI_INFO)
@@ -220,20 +220,20 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
         ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, NI_ERRNO(r));
 }
 
-void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
+void ni_last_words(struct ni_context *ctx, const char *line, enum ni_leave leave)
 {
     ni_ignore_sigxfsz();
     ni_say(ctx, NI_LOG_ERROR, "%s", line);
-    ni_leave_reason(ctx, line, findings);
+    ni_leave_reason(ctx, line, leave);
 }
 
-int ni_refuse(struct ni_context *ctx, const char *reason, bool findings)
+int ni_refuse(struct ni_context *ctx, const char *reason, enum ni_leave leave)
 {
     const bool runs = ctx->verb == NI_VERB_RUN;
     struct ni_text line = NI_TEXT(NI_MESSAGE);
 
     ni_putf(&line, "%s: %s", runs ? "command not started" : "settings not written", reason);
-    ni_last_words(ctx, line.buf, findings);
+    ni_last_words(ctx, line.buf, leave);
     return NI_EXIT_REFUSED;
 }
 

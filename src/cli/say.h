@@ -27,13 +27,15 @@ int ni_refuse_caps(struct ni_context *ctx, int err);
 void ni_say_progress(struct ni_context *ctx, const char *line);
 /* Writes the findings that the log level wants and that were not written before. */
 void ni_say_findings(struct ni_context *ctx);
+/* What the termination log gets: the reason, or also the warnings and errors. */
+enum ni_leave { NI_LEAVE_REASON, NI_LEAVE_FINDINGS };
 /* Says why the command does not run, on standard error and by ni_leave_reason. */
-void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
+void ni_last_words(struct ni_context *ctx, const char *line, enum ni_leave leave);
 /* Says the last words of `run` and `env` where they refuse: "command not started: --mode=rdma, but
    ...". Returns NI_EXIT_REFUSED. */
-int ni_refuse(struct ni_context *ctx, const char *reason, bool findings);
+int ni_refuse(struct ni_context *ctx, const char *reason, enum ni_leave leave);
 /* The part of it for the termination log. */
-void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings);
+void ni_leave_reason(struct ni_context *ctx, const char *line, enum ni_leave leave);
 /* Ignores SIGXFSZ, once no command will be started: a write beyond RLIMIT_FSIZE then fails and does
    not kill this process. */
 void ni_ignore_sigxfsz(void);

@@ -197,10 +197,13 @@ static void put_link(struct ni_text *t, const struct ni_num link[NI_PCIE_N])
             speed % 1000 / 100);
 }
 
+enum device { HCA, GPU };
+
 /* Reports a PCIe link that runs below what both ends can do. Of a GPU only the width counts,
    because an idle GPU lowers the speed (nvidia-smi: "may be reduced when the GPU is not in use").
    */
-static void judge_link(struct check *c, const struct ni_pcie *link, const char *name, bool gpu)
+static void judge_link(struct check *c, const struct ni_pcie *link, const char *name,
+                       enum device device)
 {
     const struct ni_num *now = link->now, *most = link->most;
     struct ni_text is = NI_TEXT(48), can = NI_TEXT(48);
@@ -208,7 +211,7 @@ static void judge_link(struct check *c, const struct ni_pcie *link, const char *
 
     for (unsigned i = 0; i < NI_PCIE_N; i++) {
         known = known && now[i].known == NI_KNOWN && most[i].known == NI_KNOWN && now[i].v > 0;
-        slow = slow || (now[i].v < most[i].v && !(gpu && i == NI_PCIE_SPEED));
+        slow = slow || (now[i].v < most[i].v && !(device == GPU && i == NI_PCIE_SPEED));
     }
     if (!saw(c, known) || !slow)
         return;
@@ -226,10 +229,10 @@ static void check_links(struct check *c)
         const struct ni_hca *h = &c->inv->hca[i];
 
         if (ni_is_allocated(h) && h->has_bdf)
-            judge_link(c, &h->link, h->name, false);
+            judge_link(c, &h->link, h->name, HCA);
     }
     for (unsigned i = 0; i < c->inv->n_gpu; i++)
-        judge_link(c, &c->inv->gpu[i].link, ni_bdf_text(c->inv->gpu[i].bdf, bdf), true);
+        judge_link(c, &c->inv->gpu[i].link, ni_bdf_text(c->inv->gpu[i].bdf, bdf), GPU);
 }
 
 /* Checks that the IOMMU does not translate: "DMA" and "DMA-FQ" translate, "identity" does not, and

@@ -142,7 +142,7 @@ static void put_finding_row(struct ni_text *out, const struct ni_view *view, uns
 
     if (check)
         ni_put_seen(&seen, check, view);
-    ni_putf(&row, "%-*s%-24s  %s", TITLE, check ? ni_check_title(check) : ni_finding_title(f->id),
+    ni_putf(&row, "%-*s%-24s  %s", TITLE, check ? ni_check_title(check) : ni_finding_title(view, f),
             seen.buf, kind->id);
     ni_put_subjects(&names, view->findings, first);
     put_mark(out, view, (enum mark)kind->severity);

@@ -357,7 +357,7 @@ const char *ni_check_of_finding(enum ni_finding_id id)
     return NULL;
 }
 
-const char *ni_finding_title(enum ni_finding_id id)
+const char *ni_finding_title(const struct ni_view *view, const struct ni_finding *f)
 {
     static const char *const titles[][2] = {
         {"alloc.", "allocation"},  {"caps.", "capabilities"}, {"conf.", "nccl.conf"},
@@ -366,9 +366,12 @@ const char *ni_finding_title(enum ni_finding_id id)
         {"option.", "options"},    {"require.", "demands"},   {"socket.", "interfaces"},
         {"user.", "your setting"}, {"verbs.", "self-test"},
     };
+    const struct ni_setting *setting = ni_plan_get(view->plan, f->subject);
 
+    if (setting && setting->origin == NI_FROM_CONF)
+        return "nccl.conf";
     for (unsigned i = 0; i < NI_COUNT(titles); i++) {
-        if (ni_has_prefix(ni_finding_kind(id)->id, titles[i][0]))
+        if (ni_has_prefix(ni_finding_kind(f->id)->id, titles[i][0]))
             return titles[i][1];
     }
     return "node";

@@ -283,33 +283,30 @@ static enum task parse(int argc, char *argv[])
     return task;
 }
 
-/* Answers the runtime's call: reads the container's state, decides, raises the limits. Returns the
-   exit status. */
-static int hook(void)
+/* Reports wrong arguments, to the person who started the hook by hand or to the runtime. state: the
+   text of standard input; NULL: not known. Returns the exit status. */
+static int report_wrong_arguments(const char *state)
 {
-    static char *state;
-    const int kept = keep_two_capabilities();
+    /* a runtime gives a JSON object; whatever else stands there, somebody started this by hand */
+    const bool by_hand =
+        options.dry || strcmp(options.root, "/") != 0 || (state && state[0] != '{');
+    struct ni_text t = NI_TEXT(160);
+
+    if (by_hand)
+        return refuse_arguments();
+    ni_putf(&t, "wrong arguments: %.99s", options.wrong);
+    return fail_hook(t.buf);
+}
+
+/* Decides about the container of that state, raises its limits, and says so. Returns the exit
+   status. */
+static int answer_runtime(char *state)
+{
     struct ni_text t = NI_TEXT(900), why = NI_TEXT(500);
     struct ni_hook_container c;
     struct ni_root root;
     unsigned line;
 
-    /* memory may be short: crun gives the container's limits to the hook, too */
-    state = malloc(STATE_MAX + CONFIG_MAX);
-    const bool whole = read_state(state, state ? STATE_MAX : 0);
-    /* a runtime gives a JSON object; whatever else stands there, somebody started this by hand */
-    const bool by_hand =
-        options.dry || strcmp(options.root, "/") != 0 || (state && state[0] != '{');
-    if (options.wrong && by_hand)
-        return refuse_arguments();
-    if (options.wrong) {
-        ni_putf(&t, "wrong arguments: %.99s", options.wrong);
-        return fail_hook(t.buf);
-    }
-    if (kept < 0)
-        return fail_hook("capabilities cannot be dropped");
-    if (!state || !whole)
-        return fail_hook("standard input is not a state");
     if (ni_root_open(options.root, &root, &line) < 0)
         return fail_hook("--root cannot be opened");
     const struct ni_dir top = ni_dir_top(&root);
@@ -326,6 +323,25 @@ static int hook(void)
     if (answer == NI_HOOK_YES)
         log_line(LOG_INFO, t.buf);
     return answer == NI_HOOK_WRONG ? fail_hook(t.buf) : 0;
+}
+
+/* Takes the runtime's call: reads the container's state, refuses a wrong call, answers any other.
+   Returns the exit status. */
+static int hook(void)
+{
+    static char *state;
+    const int kept = keep_two_capabilities();
+
+    /* memory may be short: crun gives the container's limits to the hook, too */
+    state = malloc(STATE_MAX + CONFIG_MAX);
+    const bool whole = read_state(state, state ? STATE_MAX : 0);
+    if (options.wrong)
+        return report_wrong_arguments(state);
+    if (kept < 0)
+        return fail_hook("capabilities cannot be dropped");
+    if (!state || !whole)
+        return fail_hook("standard input is not a state");
+    return answer_runtime(state);
 }
 
 static int change(enum task task)

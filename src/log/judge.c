@@ -287,9 +287,10 @@ static bool have_all_reason(const struct ni_log *log, const struct ni_log_hit *h
     return true;
 }
 
-/* Puts the first reason that a marked rank gave, and which rank unless all did; with quote also the
-   line. */
-static void put_socket_reason(struct ni_text *t, const struct ni_log *log, bool quote)
+enum detail { REASON, REASON_AND_LINE };
+
+/* Puts the first reason that a marked rank gave, and which rank unless all did. */
+static void put_socket_reason(struct ni_text *t, const struct ni_log *log, enum detail detail)
 {
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
@@ -302,7 +303,7 @@ static void put_socket_reason(struct ni_text *t, const struct ni_log *log, bool 
             ni_putf(t, "rank %d: ", r->rank);
         if (!h)
             ni_putf(t, "%s is %.16s", off, rank_value(log, r, off));
-        else if (quote)
+        else if (detail == REASON_AND_LINE)
             put_hit(t, log, h, h->row->id);
         else
             ni_put(t, ni_log_cause[h->row->id]);
@@ -317,7 +318,7 @@ static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_fin
     struct ni_text t = NI_TEXT(300);
 
     if (mark(log, SOCKETS) > 0) {
-        put_socket_reason(&t, log, true);
+        put_socket_reason(&t, log, REASON_AND_LINE);
         ni_report(f, meant ? NI_F_LOG_SOCKETS : NI_F_HCA_NONE, name_them(log),
                   "went over sockets%s: %s", meant ? "" : ", and nothing in the log asks for RDMA",
                   t.buf);
@@ -567,7 +568,7 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
 
     if (sockets > 0 && local + rdma == 0) {
         ni_put(t, ", over sockets: ");
-        put_socket_reason(t, log, false);
+        put_socket_reason(t, log, REASON);
     } else if (local > 0 && local == log->n) {
         ni_put(t, ", one node: no network needed");
     } else if (rdma > 0) {
@@ -593,7 +594,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     if (mixed) {
         (void)mark(log, SOCKETS);
         ni_putf(&t, "%s went over sockets: ", name_them(log));
-        put_socket_reason(&t, log, false);
+        put_socket_reason(&t, log, REASON);
         ni_put(&t, "; ");
     }
     put_count(&t, log);

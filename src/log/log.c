@@ -92,22 +92,33 @@ static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path
     return 0;
 }
 
-/* Reads the settings of `plan --json`. */
-static int read_plan(struct ni_context *ctx, struct ni_log *log, const char *path)
+/* Reads the file of --plan into memory that stays. Returns its text; NULL, with errno: it cannot be
+   read. */
+static char *read_plan_text(const char *path)
 {
     enum { SIZE = 1 << 22 }; /* a plan of 512 HCAs has a quarter of this */
     static char *text;       /* once for the process */
-    struct ni_text why = NI_TEXT(JSON_ERROR_TEXT_LENGTH + 64);
     FILE *file = fopen(path, "re");
 
     text = file ? malloc(SIZE) : NULL;
     const size_t n = text ? fread(text, 1, SIZE - 1, file) : 0;
-    json_t *top, *settings, *setting;
-    size_t i;
     if (!text || ferror(file))
-        return fail_to_read(ctx, path);
+        return NULL;
     (void)fclose(file); /* only read */
     text[n] = '\0';
+    return text;
+}
+
+/* Takes the settings that `plan --json` wrote. */
+static int take_plan(struct ni_context *ctx, struct ni_log *log, const char *path)
+{
+    struct ni_text why = NI_TEXT(JSON_ERROR_TEXT_LENGTH + 64);
+    char *text = read_plan_text(path);
+    json_t *top, *settings, *setting;
+    size_t i;
+
+    if (!text)
+        return fail_to_read(ctx, path);
     top = ni_read_json(text, &why);
     settings = json_object_get(top, "settings");
     log->planned = json_is_array(settings);
@@ -146,7 +157,7 @@ static int read_logs(struct ni_context *ctx, struct ni_log *log)
     int r = 0;
 
     if (ni_log_options.plan)
-        r = read_plan(ctx, log, ni_log_options.plan);
+        r = take_plan(ctx, log, ni_log_options.plan);
     for (; *file && r == 0; file++)
         r = read_log(ctx, log, *file);
     return r;

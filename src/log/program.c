@@ -269,9 +269,10 @@ static struct ni_span group_of(struct ni_span line)
 }
 
 /* Notes that a rank waits in a collective, as PyTorch's watchdog says: which one, since when,
-   and of how many elements. */
-static void note_wait(const struct ni_log_line *l, const struct ni_found *f, bool elements)
+   and of how many elements if the line has their numbers. */
+static void note_wait(const struct ni_log_line *l, const struct ni_found *f)
 {
+    const bool elements = (enum ni_log_program)f->row->flags == NI_PROGRAM_WAIT;
     const struct ni_span *c = f->capture;
     const struct ni_span line = {l->p, (size_t)(l->end - l->p)};
     const bool timeout = memmem(line.p, line.n, "caught collective operation", 27) ||
@@ -423,10 +424,8 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
         note_thrown(l, f);
         break;
     case NI_PROGRAM_WAIT:
-        note_wait(l, f, true);
-        break;
     case NI_PROGRAM_SHORT:
-        note_wait(l, f, false);
+        note_wait(l, f);
         break;
     case NI_PROGRAM_GROUP:
         note_called(l, f, c[0], c[3]);

@@ -27,40 +27,65 @@ void ni_log_put_missing(struct ni_text *t, const struct ni_log *log)
     }
 }
 
-void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark)
+/* Puts the numbers of the marked ranks, as ranges, into an empty text. Returns how many ranks have a
+   number. */
+static unsigned put_marked_ranges(struct ni_text *t, const struct ni_log *log, unsigned mark)
+{
+    unsigned numbered = 0;
+    int from = -1, last = -1;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->mark != mark)
+            continue;
+        numbered += r->rank >= 0;
+        if ((r->rank != last && r->rank != last + 1) || from < 0) {
+            ni_log_put_range(t, from, last);
+            from = r->rank;
+        }
+        last = r->rank;
+    }
+    ni_log_put_range(t, from, last);
+    return numbered;
+}
+
+/* Puts the hosts of the marked ranks, the first four by name. */
+static void put_marked_hosts(struct ni_text *t, const struct ni_log *log, unsigned mark)
 {
     enum { HOSTS = 4 };
-    ni_log_text host[HOSTS + 1];
-    unsigned n = 0, named = 0, hosts = 0;
-    struct ni_text list = NI_TEXT(160);
-    int from = -1, last = -1;
+    ni_log_text host[HOSTS + 1]; /* the last one stands for all others */
+    unsigned hosts = 0;
 
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
         unsigned k = 0;
 
-        if (r->mark != mark)
+        if (r->mark != mark || r->process->host == 0)
             continue;
-        n++;
-        named += r->rank >= 0;
-        if ((r->rank != last && r->rank != last + 1) || from < 0) {
-            ni_log_put_range(&list, from, last);
-            from = r->rank;
-        }
-        last = r->rank;
         while (k < hosts && host[k] != r->process->host)
             k++;
-        if (k == hosts && k <= HOSTS && r->process->host != 0)
+        if (k == hosts && k <= HOSTS)
             host[hosts++] = r->process->host;
     }
-    ni_log_put_range(&list, from, last);
-    if (list.len > 0)
-        ni_putf(t, "rank%s %s%s", named == 1 ? "" : "s", list.buf, list.cut ? "..." : "");
-    else if (n > 0)
-        ni_putf(t, "%u process%s", n, n == 1 ? "" : "es");
     for (unsigned k = 0; k < hosts; k++) {
         ni_put(t, k == 0 ? " (" : ", ");
         ni_quote(t, k == HOSTS ? "..." : ni_log_word(log, host[k]));
     }
     ni_put(t, hosts > 0 ? ")" : "");
+}
+
+void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark)
+{
+    struct ni_text list = NI_TEXT(160);
+    const unsigned numbered = put_marked_ranges(&list, log, mark);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < log->n; i++)
+        n += log->order[i]->mark == mark;
+    if (list.len > 0)
+        ni_putf(t, "rank%s %s%s", numbered == 1 ? "" : "s", list.buf, list.cut ? "..." : "");
+    else if (n > 0)
+        ni_putf(t, "%u process%s", n, n == 1 ? "" : "es");
+    put_marked_hosts(t, log, mark);
 }

@@ -36,7 +36,7 @@ static char *clean(char *p, char *end)
 
 /* Takes a line. A carriage return, as of a progress bar, ends a record, too; the one of DOS belongs
    to the newline. */
-static void take_line(struct ni_log *log, char *p, char *end, bool cut)
+static void take_line(struct ni_log *log, char *p, char *end, enum ni_log_cut cut)
 {
     char *stop;
 
@@ -45,7 +45,7 @@ static void take_line(struct ni_log *log, char *p, char *end, bool cut)
         end--;
     stop = memchr(p, '\r', (size_t)(end - p));
     while (stop) {
-        ni_log_take_line(log, p, clean(p, stop), false);
+        ni_log_take_line(log, p, clean(p, stop), NI_LOG_WHOLE);
         p = stop + 1;
         stop = memchr(p, '\r', (size_t)(end - p));
     }
@@ -69,14 +69,14 @@ void ni_log_got(struct ni_log *log, const char *file, size_t n)
 
         if (!newline)
             break;
-        take_line(log, p, newline, false);
+        take_line(log, p, newline, NI_LOG_WHOLE);
         p = newline + 1;
         got = p;
     }
     log->len = (size_t)(end - p);
     /* at the end of the file, and if one line fills the buffer, the bytes count as a line */
     if (log->len > 0 && (n == 0 || log->len == sizeof(log->buf))) {
-        take_line(log, p, end, true);
+        take_line(log, p, end, NI_LOG_CUT);
         log->line -= n != 0;
         log->len = 0;
     }

@@ -597,9 +597,10 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
     }
 }
 
-void ni_log_take_line(struct ni_log *log, const char *p, const char *end, bool cut)
+void ni_log_take_line(struct ni_log *log, const char *p, const char *end, enum ni_log_cut cut)
 {
-    struct ni_log_line l = {.log = log, .p = p, .end = end, .message = p, .dev = -1, .cut = cut};
+    struct ni_log_line l = {
+        .log = log, .p = p, .end = end, .message = p, .dev = -1, .cut = cut == NI_LOG_CUT};
     struct ni_found found[24];
     /* Ray adds a count to a line; it is not a part of it. */
     const char *ray = memmem(p, (size_t)(end - p), " [repeated ", 11), *stop = ray ? ray : end;
@@ -620,6 +621,6 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, bool c
     if (!l.by)
         return;
     take_words(&l, known);
-    if (cut)
+    if (l.cut)
         log->cut_file = log->file;
 }

@@ -155,21 +155,30 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
 
 /* ---- the user's home ---- */
 
+static const char passwd[] = "etc/passwd";
+
+/* Adds the user's line to a recording, without names. */
+static void record_home(const struct ni_probe *p, int64_t uid, const char *home)
+{
+    char line[NI_PATH + 64];
+
+    if (ni_format(line, sizeof(line), "x:x:%" PRId64 ":0::%s:\n", uid, home))
+        (void)ni_record_add(p->root->root, passwd, line, strlen(line));
+}
+
 /* Finds the user's home, as getpwuid(getuid()) does from a file, of lines
    "name:password:uid:gid:words:home:shell". "": the file has no such user, as with LDAP; NULL: not
-   known. A recording gets the one line that counts, without names. */
+   known. A recording gets the one line that counts. */
 static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
 {
-    static const char path[] = "etc/passwd";
     const struct ni_num *uid = &p->inv->self.real_uid;
     struct ni_dir root = *p->root;
-    char record[NI_PATH + 64];
 
     root.unrecorded = true;
     home[0] = '\0';
     if (uid->known != NI_KNOWN)
         return NULL;
-    const enum ni_known known = ni_note(p, NI_OPTIONAL, ni_read_whole(p, &root, path));
+    const enum ni_known known = ni_note(p, NI_OPTIONAL, ni_read_whole(p, &root, passwd));
     if (known != NI_KNOWN && known != NI_ABSENT)
         return NULL;
     for (char *rest = p->text, *line; !home[0] && ni_line(&rest, &line);) {
@@ -183,9 +192,8 @@ static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
         if (n == NI_COUNT(field) && ni_parse_int(field[2], UINT32_MAX, &its) && its == uid->v)
             (void)ni_copyn(home, NI_PATH, field[5].p, field[5].n);
     }
-    if (p->root->root->record && home[0] &&
-        ni_format(record, sizeof(record), "x:x:%" PRId64 ":0::%s:\n", uid->v, home))
-        (void)ni_record_add(p->root->root, path, record, strlen(record));
+    if (p->root->root->record && home[0])
+        record_home(p, uid->v, home);
     return home;
 }
 

@@ -52,6 +52,18 @@ struct function {
     char uuid[NI_VPD_UUID]; /* "" where it is not known */
 };
 
+/* Reports that a UUID cannot be read. file: the file below the function that has it. */
+static void report_unread_uuid(struct ni_probe *p, const struct ni_hca *h, struct ni_bdf at,
+                               const char *file)
+{
+    char bdf[NI_BDF_TEXT], path[NI_PATH];
+
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/%s", ni_bdf_text(at, bdf), file);
+    ni_report(p->f, NI_F_FACT_UNREADABLE, path,
+              "its UUID cannot be read; it is unknown which Data Direct function belongs to %s",
+              h->name);
+}
+
 /* Finds the HCA's Data Direct function among those that were listed: it has the same UUID. */
 static void find_function(struct ni_probe *p, struct ni_hca *h, const struct function *f,
                           unsigned n)
@@ -76,14 +88,9 @@ static void find_function(struct ni_probe *p, struct ni_hca *h, const struct fun
         return;
     h->data_direct.known = NI_DENIED;
     if (known == NI_KNOWN)
-        (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/vpd",
-                        ni_bdf_text(unread->at, bdf));
+        report_unread_uuid(p, h, unread->at, "vpd");
     else
-        (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/%s", ni_bdf_text(port, bdf),
-                        h->is_vf ? "vpd" : "vpd, or physfn");
-    ni_report(p->f, NI_F_FACT_UNREADABLE, path,
-              "its UUID cannot be read; it is unknown which Data Direct function belongs to %s",
-              h->name);
+        report_unread_uuid(p, h, port, h->is_vf ? "vpd" : "vpd, or physfn");
 }
 
 void ni_probe_data_direct(struct ni_probe *p)

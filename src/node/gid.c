@@ -142,11 +142,14 @@ static enum ni_owner find_owner(struct ni_probe *p, const struct ni_hca *h, cons
     return whose_interface(p, h, g);
 }
 
-/* Reads a port's GID table. whole: reads all of it; otherwise it stops after the first right entry,
-   and does not read the type of an entry that is not IPv4. */
+enum extent { TO_FIRST_RIGHT, WHOLE_TABLE };
+
+/* Reads a port's GID table. TO_FIRST_RIGHT stops after the first right entry, and does not read the
+   type of an entry that is not IPv4. */
 static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir,
-                           bool whole)
+                           enum extent extent)
 {
+    const bool whole = extent == WHOLE_TABLE;
     struct ni_inventory *inv = p->inv;
     const struct ni_port before = *port;
     const unsigned from = inv->n_gid;
@@ -202,7 +205,7 @@ static bool needs_gids(const struct ni_inventory *inv, const struct ni_port *por
 void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir)
 {
     if (needs_gids(p->inv, port))
-        read_gid_table(p, port, dir, false);
+        read_gid_table(p, port, dir, TO_FIRST_RIGHT);
 }
 
 void ni_probe_whole_gids(struct ni_probe *p)
@@ -215,7 +218,7 @@ void ni_probe_whole_gids(struct ni_probe *p)
         if (!needs_gids(inv, port))
             continue;
         struct ni_dir dir = ni_dir_open(p->root, "%s/ports/%u", inv->hca[port->hca].dir, port->num);
-        read_gid_table(p, port, &dir, true);
+        read_gid_table(p, port, &dir, WHOLE_TABLE);
         ni_dir_close(&dir);
     }
 }

@@ -142,37 +142,60 @@ void ni_probe_gpu_ids(struct ni_probe *p)
     }
 }
 
+/* The GPUs that NVIDIA's driver lists. */
+struct driver_gpus {
+    struct ni_bdf at[64]; /* the driver has at most 32 (nvlimits.h NV_MAX_DEVICES) */
+    unsigned n;
+    bool numbered; /* they are listed under /proc, which has the minor number of each */
+};
+
+static const char driver_dir[] = "sys/bus/pci/drivers/nvidia";
+
+/* Lists the GPUs of NVIDIA's driver: those under /proc, or else those that are bound to it. Returns
+   false if neither list can be read. */
+static bool list_driver_gpus(struct ni_probe *p, struct driver_gpus *ret)
+{
+    ret->n = 0;
+    ret->numbered = ni_list(p->root, &p->names, "%s", gpus_dir) == 0 && p->names.n > 0;
+    if (!ret->numbered &&
+        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s", driver_dir) != NI_KNOWN)
+        return false;
+    /* the driver's directory also has bind, unbind, new_id, ... */
+    for (unsigned i = 0; i < p->names.n && ret->n < NI_COUNT(ret->at); i++)
+        ret->n += ni_parse_bdf(ni_span_of(p->names.name[i]), &ret->at[ret->n]) == 0;
+    return true;
+}
+
+/* Reports device nodes that have no GPU, or that cannot be matched to the GPUs. */
+static void report_unmatched_nodes(struct ni_probe *p, const struct driver_gpus *gpus,
+                                   unsigned nodes)
+{
+    if (nodes > gpus->n)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, gpus->numbered ? gpus_dir : driver_dir,
+                  "%u GPUs are listed for %u device nodes", gpus->n, nodes);
+    else if (nodes < gpus->n && !gpus->numbered)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, gpus_dir,
+                  "cannot match %u device nodes to %u GPUs; all are counted", nodes, gpus->n);
+}
+
 /* Adds the pod's NVIDIA GPUs. The driver lists GPUs under /proc; the container toolkit leaves only
    the pod's there in some modes, all in others. If there are as many as device nodes, all are the
    pod's. Otherwise the minor number of each one shows it. */
 static bool probe_nvidia(struct ni_probe *p)
 {
-    static const char driver_dir[] = "sys/bus/pci/drivers/nvidia";
+    struct driver_gpus gpus;
     uint64_t minors;
     const unsigned nodes = nvidia_nodes(p, &minors);
 
-    if (nodes == 0)
+    if (nodes == 0 || !list_driver_gpus(p, &gpus))
         return false;
-    const bool numbered = ni_list(p->root, &p->names, "%s", gpus_dir) == 0 && p->names.n > 0;
-    if (!numbered &&
-        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s", driver_dir) != NI_KNOWN)
-        return false;
-    struct ni_bdf gpu[64]; /* the driver has at most 32 (nvlimits.h NV_MAX_DEVICES) */
-    unsigned gpus = 0;     /* the directory also has bind, unbind, new_id, ... */
-    for (unsigned i = 0; i < p->names.n && gpus < NI_COUNT(gpu); i++)
-        gpus += ni_parse_bdf(ni_span_of(p->names.name[i]), &gpu[gpus]) == 0;
-    p->inv->gdr.gpus_lost = nodes > gpus;
-    if (nodes > gpus)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, numbered ? gpus_dir : driver_dir,
-                  "%u GPUs are listed for %u device nodes", gpus, nodes);
-    else if (nodes < gpus && !numbered)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, gpus_dir,
-                  "cannot match %u device nodes to %u GPUs; all are counted", nodes, gpus);
-    const bool all = !numbered || nodes >= gpus;
-    for (unsigned i = 0; i < gpus; i++) {
-        struct ni_gpu g = {.bdf = gpu[i], .minor = -1};
+    p->inv->gdr.gpus_lost = nodes > gpus.n;
+    report_unmatched_nodes(p, &gpus, nodes);
+    const bool all = !gpus.numbered || nodes >= gpus.n;
+    for (unsigned i = 0; i < gpus.n; i++) {
+        struct ni_gpu g = {.bdf = gpus.at[i], .minor = -1};
 
-        if (numbered && (!all || p->ask->all))
+        if (gpus.numbered && (!all || p->ask->all))
             read_gpu_info(p, NI_REQUIRED, &g);
         if (all || (g.minor >= 0 && minors >> g.minor & 1))
             add_gpu(p, &g);

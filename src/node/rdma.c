@@ -258,6 +258,12 @@ static int add_hca(struct ni_probe *p, const char *name, int allocation,
     return at;
 }
 
+/* Adds an HCA of which only the name is known, not the function. Returns as add_hca. */
+static int add_named_hca(struct ni_probe *p, const char *name, int allocation)
+{
+    return add_hca(p, name, allocation, NULL, false);
+}
+
 /* Returns true for a function that may be a NIC without RDMA device here, because another driver or
    namespace has it: it is a network controller (0x02, 0x0c06; include/linux/pci_ids.h), or its
    class is not known. */
@@ -269,12 +275,24 @@ static bool is_nic(struct ni_probe *p, const struct ni_allocation *c)
     return class.known != NI_KNOWN || class.v >> 16 == 0x02 || class.v >> 8 == 0x0c06;
 }
 
+/* Reports why an allocation gives no HCA: its function is not there, or has no RDMA device. */
+static void report_no_hca(struct ni_probe *p, struct ni_allocation *c,
+                          const struct ni_dir *function)
+{
+    const bool there = ni_exists(p->root, "%s", function->path) == 0;
+
+    ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
+              there ? "given by %s, but has no RDMA device" : "given by %s, but is not in sysfs",
+              c->from);
+    c->not_rdma = there && is_nic(p, c);
+}
+
 void ni_resolve_allocation(struct ni_probe *p, int allocation)
 {
     struct ni_allocation *c = &p->inv->allocation[allocation];
 
     if (c->by == NI_BY_NAME)
-        c->hca = add_hca(p, c->id, allocation, NULL, false);
+        c->hca = add_named_hca(p, c->id, allocation);
     if (c->by == NI_BY_NAME || c->by == NI_BY_NOTHING)
         return;
     struct ni_dir function = ni_dir_open(p->root, "sys/bus/%s/devices/%s",
@@ -292,17 +310,10 @@ void ni_resolve_allocation(struct ni_probe *p, int allocation)
             p->lost = true;
         }
     }
-    if (listed != NI_KNOWN && listed != NI_ABSENT) {
+    if (listed != NI_KNOWN && listed != NI_ABSENT)
         p->lost = true;
-    } else if (p->names.n == 0) {
-        const bool there = ni_exists(p->root, "%s", function.path) == 0;
-
-        ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
-                  there ? "given by %s, but has no RDMA device"
-                        : "given by %s, but is not in sysfs",
-                  c->from);
-        c->not_rdma = there && is_nic(p, c);
-    }
+    else if (p->names.n == 0)
+        report_no_hca(p, c, &function);
     ni_dir_close(&function);
 }
 
@@ -360,7 +371,7 @@ void ni_probe_visible(struct ni_probe *p)
 
         n += is_hca;
         if (is_hca && p->inv->n_hca < NI_MAX_HCA)
-            add_hca(p, names->name[i], -1, NULL, false);
+            add_named_hca(p, names->name[i], -1);
     }
     if (n > p->inv->n_hca)
         ni_report(p->f, NI_F_HCA_NOT_SHOWN, class, "%u RDMA devices, %d are shown", n, NI_MAX_HCA);

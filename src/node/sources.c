@@ -90,9 +90,8 @@ static void compare_sources(struct ni_probe *p, struct ni_allocation *c)
                   c->from, c->rdma_dev, inv->hca[c->hca].name);
 }
 
-/* Asks one source for allocations. The first source that gives HCAs decides; a later one is
-   compared with it. */
-static void ask(struct ni_probe *p, enum ni_source source)
+/* Lets one source add its allocations, in order. */
+static void add_allocations(struct ni_probe *p, enum ni_source source)
 {
     struct ni_inventory *inv = p->inv;
     const unsigned from = inv->n_allocation;
@@ -107,13 +106,33 @@ static void ask(struct ni_probe *p, enum ni_source source)
         inv->uverbs_unread = p->lost;
     }
     p->lost = p->lost || lost;
+}
+
+/* Finds the pod's HCA that an allocation of a later source means; -1: none. */
+static int find_allocated_hca(const struct ni_inventory *inv, const struct ni_allocation *c)
+{
+    for (unsigned h = 0; h < inv->n_hca; h++) {
+        if (ni_is_allocated(&inv->hca[h]) && is_hca_of(&inv->hca[h], c))
+            return (int)h;
+    }
+    return -1;
+}
+
+/* Asks one source for allocations. The first source that gives HCAs decides; a later one is
+   compared with it. */
+static void ask_source(struct ni_probe *p, enum ni_source source)
+{
+    struct ni_inventory *inv = p->inv;
+    const unsigned from = inv->n_allocation;
+
+    add_allocations(p, source);
     for (unsigned i = from; i < inv->n_allocation; i++) {
         struct ni_allocation *c = &inv->allocation[i];
 
         if (inv->source == NI_SRC_NONE)
             ni_resolve_allocation(p, (int)i);
-        for (unsigned h = 0; inv->source != NI_SRC_NONE && h < inv->n_hca && c->hca < 0; h++)
-            c->hca = ni_is_allocated(&inv->hca[h]) && is_hca_of(&inv->hca[h], c) ? (int)h : -1;
+        else
+            c->hca = find_allocated_hca(inv, c);
         compare_sources(p, c);
     }
     if (inv->source != NI_SRC_NONE || inv->n_hca == 0)
@@ -136,7 +155,7 @@ void ni_probe_sources(struct ni_probe *p)
             /* the pod may have devices that no file shows, so no others are taken for them */
             break;
         if (!decided || sources[source].from_env || p->ask->all)
-            ask(p, source);
+            ask_source(p, source);
     }
     inv->source_unread = inv->source == NI_SRC_NONE && p->lost;
 }
@@ -144,5 +163,5 @@ void ni_probe_sources(struct ni_probe *p)
 void ni_probe_uverbs(struct ni_probe *p)
 {
     if (p->inv->source != NI_SRC_NONE)
-        ask(p, NI_SRC_UVERBS);
+        ask_source(p, NI_SRC_UVERBS);
 }

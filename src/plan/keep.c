@@ -748,32 +748,41 @@ static bool is_product(struct ni_span s)
     return i == s.n;
 }
 
-/* Keeps the words of a GPU's model that NVIDIA uses; masks the others. */
-static void put_model(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+/* Returns true for a word that NVIDIA uses in the models of GPUs. */
+static bool is_model_word(struct ni_span word)
 {
     static const char words[] =
         "NVIDIA|Tesla|Quadro|GeForce|TITAN|RTX|GTX|Ada|Generation|PCIe|PCIE|SXM|NVL|Graphics|"
         "Device|Grace|"
         "Hopper|Blackwell|Rubin|Server|Workstation|Edition|Max-Q|PRO|Super|SUPER|Ti|D|Laptop|GPU";
+
+    return is_one_of(word, words) || is_product(word);
+}
+
+/* Returns true for a text whose parts between hyphens are such words: "A100-SXM4-80GB". */
+static bool has_model_words(struct ni_span s)
+{
+    size_t len;
+
+    for (size_t at = 0; at < s.n; at += len + 1) {
+        const char *hyphen = memchr(s.p + at, '-', s.n - at);
+
+        len = hyphen ? (size_t)(hyphen - s.p) - at : s.n - at;
+        if (!is_model_word((struct ni_span){s.p + at, len}))
+            return false;
+    }
+    return true;
+}
+
+/* Keeps the words of a GPU's model that NVIDIA uses; masks the others. */
+static void put_model(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
     struct ni_span word[12];
     const unsigned n = split_line(s, word, NI_COUNT(word));
 
     for (unsigned i = 0; i < n; i++) {
-        bool known = is_one_of(word[i], words) || is_product(word[i]);
-        const char *hyphen = memchr(word[i].p, '-', word[i].n); /* "A100-SXM4-80GB" */
-
-        if (!known && hyphen) {
-            known = true;
-            for (size_t at = 0, len = 0; at < word[i].n; at += len + 1) {
-                const char *end = memchr(word[i].p + at, '-', word[i].n - at);
-
-                len = end ? (size_t)(end - word[i].p) - at : word[i].n - at;
-                const struct ni_span part = {word[i].p + at, len};
-                known = known && (is_one_of(part, words) || is_product(part));
-            }
-        }
         ni_put(ret, i > 0 ? " " : "");
-        if (known)
+        if (is_model_word(word[i]) || has_model_words(word[i]))
             ni_putn(ret, word[i].p, word[i].n);
         else
             ni_mask_name(m, word[i], ret);

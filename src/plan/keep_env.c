@@ -115,10 +115,8 @@ static void keep_key(const struct ni_keep_facts *k, struct ni_mask *m, struct ni
         ni_mask_name(m, s, ret);
 }
 
-/* Keeps the name of a plugin, or its file: "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so".
-   The name of a file stays if it is made of words that such files have. */
-static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
-                        struct ni_text *ret)
+/* Returns true for a name that is made of words that plugins' files have. */
+static bool is_plugin_file(struct ni_span name)
 {
     static const char *const parts[] = {
         "anp",     "aws",   "env", "gib",    "hpcx", "ib",       "libnccl", "librccl",
@@ -126,25 +124,38 @@ static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct
         "rocm",    "sharp", "so",  "socket", "spcx", "tcpx",     "tuner",   "ucx",
         "uct",     "v6",    "v7",  "v8",     "v9",   "v10",      "v11",
     };
-    const char *slash = memrchr(s.p, '/', s.n);
-    const size_t dir = slash ? (size_t)(slash - s.p) + 1 : 0;
-    bool known = true;
+    size_t n;
 
-    for (size_t at = dir, n = 0; at < s.n; at += n + 1) {
+    for (size_t at = 0; at < name.n; at += n + 1) {
         char part[16];
 
-        for (n = 0; at + n < s.n && !strchr("-_.", s.p[at + n]);)
+        n = 0;
+        while (at + n < name.n && !strchr("-_.", name.p[at + n]))
             n++;
-        known = known && ni_copyn(part, sizeof(part), s.p + at, n);
-        for (char *c = part; known && *c; c++)
+        if (!ni_copyn(part, sizeof(part), name.p + at, n))
+            return false;
+        for (char *c = part; *c; c++)
             *c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
-        known = known && ni_is_any(part, parts, NI_COUNT(parts));
+        if (!ni_is_any(part, parts, NI_COUNT(parts)))
+            return false;
     }
+    return true;
+}
+
+/* Keeps the name of a plugin, or its file: "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so".
+   The name stays if plugins' files have such words. */
+static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    const char *slash = memrchr(s.p, '/', s.n);
+    const size_t dir = slash ? (size_t)(slash - s.p) + 1 : 0;
+    const struct ni_span name = {s.p + dir, s.n - dir};
+
     ni_mask_path(m, (struct ni_span){s.p, dir}, ret);
-    if (known)
-        ni_putn(ret, s.p + dir, s.n - dir);
+    if (is_plugin_file(name))
+        ni_putn(ret, name.p, name.n);
     else
-        keep_name(k, m, (struct ni_span){s.p + dir, s.n - dir}, ret);
+        keep_name(k, m, name, ret);
 }
 
 /* Returns true if the text is one of the words of an option. Case does not count. */

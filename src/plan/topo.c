@@ -118,24 +118,12 @@ void ni_put_topo(struct ni_text *out, const struct ni_view *view)
    is drawn once. Names of GPUs and HCAs are made here, so that only labels carry what was read ----
    */
 
-/* Puts a GPU or an HCA: its name, which is untrusted, and address; then the way to it, as
-   "pci0000:00" -- "0000:00:01.1" -- gpu0, in the box of its NUMA node. */
-static void put_graph_node(struct ni_text *out, const char *id, const char *name,
-                           const struct ni_bdf *bdf, const char *style, const struct ni_pci *pci)
+/* Puts the way to a GPU or an HCA, as "pci0000:00" -- "0000:00:01.1" -- gpu0, in the box of its
+   NUMA node. */
+static void put_graph_way(struct ni_text *out, const char *id, const struct ni_pci *pci)
 {
     const bool box = pci->numa.known == NI_KNOWN && pci->numa.v >= 0;
-    struct ni_text t = NI_TEXT(512);
 
-    ni_quote(&t, name);
-    ni_putf(out, "  %s [label=\"", id);
-    for (const char *c = t.buf; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            ni_put(out, "\\");
-        ni_putn(out, c, 1);
-    }
-    ni_put(out, bdf ? "\\n" : "");
-    ni_put_bdf(out, bdf);
-    ni_putf(out, "\", %s];\n", style);
     if (pci->known != NI_KNOWN || pci->depth == 0)
         return;
     ni_put(out, "  ");
@@ -149,6 +137,25 @@ static void put_graph_node(struct ni_text *out, const char *id, const char *name
         ni_put(out, "\" -- ");
     }
     ni_putf(out, "%s;%s\n", id, box ? " }" : "");
+}
+
+/* Puts a GPU or an HCA: its name, which is untrusted, and address; then the way to it. */
+static void put_graph_node(struct ni_text *out, const char *id, const char *name,
+                           const struct ni_bdf *bdf, const char *style, const struct ni_pci *pci)
+{
+    struct ni_text t = NI_TEXT(512);
+
+    ni_quote(&t, name);
+    ni_putf(out, "  %s [label=\"", id);
+    for (const char *c = t.buf; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            ni_put(out, "\\");
+        ni_putn(out, c, 1);
+    }
+    ni_put(out, bdf ? "\\n" : "");
+    ni_put_bdf(out, bdf);
+    ni_putf(out, "\", %s];\n", style);
+    put_graph_way(out, id, pci);
 }
 
 void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)

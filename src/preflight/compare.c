@@ -255,7 +255,7 @@ struct census {
     const struct question *q;
     unsigned rail;
     const struct ni_rail *most; /* of SUBNET, the second time: a rail of the largest group */
-    bool two;                   /* only two pods have the rail */
+    unsigned pods;              /* the number of pods that take part with the rail */
     /* a pod that answers is at fault; otherwise one whose answer differs */
     bool fault;
     unsigned n, known; /* the number of groups, and of pods that answered */
@@ -320,7 +320,7 @@ static void ask_all(struct census *c)
         else if (pod->here && q->setting)
             put_job_setting(&t, q->setting, pod);
         else if (has && q->fact == FAULT)
-            put_fault(&t, c->job, p, c->rail, q->verdict, c->two);
+            put_fault(&t, c->job, p, c->rail, q->verdict, c->pods == 2);
         else if (has && q->fact == SUBNET)
             put_subnet(&t, &pod->rail[c->rail], c->most);
         else if (has)
@@ -422,8 +422,7 @@ static unsigned count_paths(const struct ni_job *job, unsigned rail)
     unsigned n = 0;
 
     for (const struct ni_pair_result *x = job->result; x < job->result + job->n_result; x++) {
-        n += x->path && x->pair.rail == rail &&
-             ni_tally_of(job, x->pair.from, rail)->passed_again != x->pair.to + 1;
+        n += x->path && x->pair.rail == rail && !ni_passed_again(job, &x->pair);
     }
     return n;
 }
@@ -462,16 +461,39 @@ static bool is_difference(const struct census *c)
     return !(c->q->fact == SUBNET && c->known > 2 && c->group[c->n - 1].n * 2 <= c->known);
 }
 
-/* Asks one question about one rail; *to: the finding, if the pods differ in a way that matters. */
-static void look_at(const struct ni_job *job, const struct question *q, unsigned rail,
-                    struct told *to)
+/* Returns true if the rail fails in most pods: then the fabric is at fault, not a pod. */
+static bool fails_in_most(const struct census *c)
 {
-    const unsigned pods = ni_count_rails(job, rail, ni_takes_part);
-    struct census c = {.job = job, .q = q, .rail = rail, .two = pods == 2};
-    unsigned failed = 0, pairs = 0;
+    const unsigned failed =
+        c->q->verdict == NI_RAIL_FAILED ? ni_count_rails(c->job, c->rail, fails_outside) : 0;
 
-    c.fault = q->fact == FAULT || q->fact == HOSTID;
+    return failed > 2 && failed * 2 > c->pods;
+}
+
+/* Puts the difference in words. */
+static void put_difference(const struct census *c, struct ni_text *t)
+{
+    const enum ni_rail_verdict verdict = c->q->verdict;
+    const unsigned pairs = verdict == NI_RAIL_PATH ? count_paths(c->job, c->rail) : 0;
+
+    /* two pods do not show which one is at fault */
+    if (c->pods == 2 && verdict >= NI_RAIL_GOOD && verdict <= NI_RAIL_PATH)
+        ni_put(t, "between two pods (either may be at fault): ");
+    ni_put(t, c->q->name);
+    put_groups(c, t);
+    if (pairs > 2 * c->known) /* a pair counts once for each direction */
+        ni_putf(t, PAIRS, pairs);
+}
+
+/* Asks one question about one rail; *to: the finding, if the pods differ in a way that matters. */
+static void ask_about_rail(const struct ni_job *job, const struct question *q, unsigned rail,
+                           struct told *to)
+{
+    struct census c = {.job = job, .q = q, .rail = rail};
     struct ni_text t = ni_text_on(to->message, sizeof(to->message));
+
+    c.pods = ni_count_rails(job, rail, ni_takes_part);
+    c.fault = q->fact == FAULT || q->fact == HOSTID;
     *to = (struct told){.id = q->id};
     to->rail[rail] = 1;
     ask_all(&c);
@@ -481,21 +503,11 @@ static void look_at(const struct ni_job *job, const struct question *q, unsigned
         return;
     (void)ni_copy(to->hca, sizeof(to->hca), c.fault ? c.hca : "");
     to->worst = c.group[0].worst;
-    if (q->verdict == NI_RAIL_FAILED)
-        failed = ni_count_rails(job, rail, fails_outside);
-    if (failed > 2 && failed * 2 > pods) {
+    if (fails_in_most(&c)) {
         to->id = NI_F_JOB_RAIL_ALL;
         to->worst = -1;
     }
-    /* two pods do not show which one is at fault */
-    if (c.two && q->verdict >= NI_RAIL_GOOD && q->verdict <= NI_RAIL_PATH)
-        ni_put(&t, "between two pods (either may be at fault): ");
-    ni_put(&t, q->name);
-    put_groups(&c, &t);
-    if (q->verdict == NI_RAIL_PATH)
-        pairs = count_paths(job, rail);
-    if (pairs > 2 * c.known) /* a pair counts once for each direction */
-        ni_putf(&t, PAIRS, pairs);
+    put_difference(&c, &t);
 }
 
 /* Reports the difference, one finding for all rails with the same sentence, the worst first. */
@@ -508,7 +520,7 @@ static void report_difference(const struct ni_job *job, const struct question *q
     for (unsigned r = 0; r < (q->setting ? 1 : job->n_rail); r++) {
         struct told *same = all;
 
-        look_at(job, q, r, &all[n]);
+        ask_about_rail(job, q, r, &all[n]);
         while (same->id != all[n].id || strcmp(same->message, all[n].message) != 0)
             same++;
         if (same == &all[n]) {

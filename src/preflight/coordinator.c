@@ -128,7 +128,7 @@ static void take_ip(const struct sockaddr_in6 *from, uint8_t ret[NI_GID_BYTES])
 
 /* Finds a place for a connection that has not said hello yet: a free one, or that of the one whose
    hello is due first, which is dropped. So strangers cannot take all places for long. */
-static unsigned make_room(struct coordinator *h)
+static unsigned find_place(struct coordinator *h)
 {
     unsigned at = h->job.ranks;
 
@@ -154,7 +154,7 @@ static void accept_all(struct coordinator *h)
             continue;
         if (fd < 0)
             return;
-        at = make_room(h);
+        at = find_place(h);
         h->conn[at] = (struct conn){.fd = fd, .due_ms = ni_now_ms() + HELLO_MS};
         take_ip(&from, h->conn[at].ip);
         set_events(h, EPOLL_CTL_ADD, at);
@@ -299,6 +299,21 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
     send_message(h, rank, NI_MSG_WELCOME);
 }
 
+/* Withdraws the finding that refused the pod of that host while a dead one had its rank. */
+static void withdraw_refusal(struct ni_findings *f, const char *host)
+{
+    unsigned i = 0;
+
+    while (i < f->n) {
+        if (f->at[i].id == NI_F_JOB_RANK_TWICE && strcmp(f->at[i].subject, host) == 0) {
+            f->n--;
+            f->at[i] = f->at[f->n];
+        } else {
+            i++;
+        }
+    }
+}
+
 /* Keeps a copy of the facts that a pod reports about itself. */
 static void take_facts(struct coordinator *h, unsigned rank, const struct ni_message *m)
 {
@@ -323,9 +338,7 @@ static void take_facts(struct coordinator *h, unsigned rank, const struct ni_mes
     h->job.missing[rank] = NI_POD_CAME;
     h->owes[rank] = false;
     h->conn[rank].due_ms = INT64_MAX;
-    for (unsigned i = 0; i < h->f->n; i++) /* the pod was refused while a dead one had its rank */
-        if (h->f->at[i].id == NI_F_JOB_RANK_TWICE && strcmp(h->f->at[i].subject, pod->host) == 0)
-            h->f->at[i--] = h->f->at[--h->f->n];
+    withdraw_refusal(h->f, pod->host);
 }
 
 /* Gives a pod room for more rails than it has. 0 or -errno. */
@@ -462,7 +475,7 @@ static void watch_pods(struct coordinator *h, int64_t now)
         here += !h->owes[rank];
     (void)ni_format(line, sizeof(line), "%u of %u pods have come", here, h->job.ranks);
     if (h->phase == GATHERING)
-        h->m->progress(h->m->arg, line, false);
+        h->m->progress(h->m->arg, line, NI_SAME_PHASE);
 }
 
 /* Waits until no pod owes an answer, or the time is over; then drops the pods that still owe
@@ -623,7 +636,7 @@ static void run_rounds(struct coordinator *h)
         fill_slots(h, first);
         (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds,
                         job->n_result - first);
-        h->m->progress(h->m->arg, line, true);
+        h->m->progress(h->m->arg, line, NI_NEW_PHASE);
         run_round(h, first);
     }
 }
@@ -762,7 +775,7 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     struct ni_job *job = &h->job;
 
     (void)ni_format(ret->line, sizeof(ret->line), "waiting for %u pods", job->ranks);
-    m->progress(m->arg, ret->line, true);
+    m->progress(m->arg, ret->line, NI_NEW_PHASE);
     wait_for_pods(h, m->within_ms);
     h->phase = ROUNDS; /* a pod that goes away from now on is missing */
     tell_alive(h, ni_now_ms());
@@ -782,11 +795,47 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     return 0;
 }
 
+/* Starts the participant of pod 0, a process of its own. *ret_fd: the connection to it. Its pid, or
+   -errno. */
+static int start_participant(const struct coordinator *h, struct ni_verdict *verdict, int *ret_fd)
+{
+    struct ni_rendezvous own = *h->m;
+    int pair[2];
+    pid_t pid;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return -errno;
+    pid = ni_fork();
+    if (pid < 0)
+        return -errno;
+    if (pid == 0) {
+        own.begun = NULL; /* the coordinator says so itself */
+        (void)close(h->listen);
+        (void)close(pair[1]);
+        _exit(ni_participate(&own, pair[0], verdict) == 0 ? 0 : 1);
+    }
+    (void)close(pair[0]);
+    *ret_fd = pair[1];
+    return pid;
+}
+
+/* Says why the meeting cannot begin. err: -errno. */
+static void explain_no_meeting(const struct ni_party *party, int err, struct ni_verdict *ret)
+{
+    const char *advice = "";
+
+    if (err == -EADDRINUSE)
+        advice = "; does another preflight run there (--port)?";
+    else if (err == -EMFILE)
+        advice = ": it needs one for each pod (ulimit -Hn)";
+    (void)ni_format(ret->line, sizeof(ret->line), "pod 0 cannot serve port %u: %s%s", party->port,
+                    NI_ERRNO(err), advice);
+}
+
 int ni_meet(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_findings *f)
 {
     struct coordinator *h = &coordinator;
-    int pair[2], r;
-    pid_t participant;
+    int participant, fd, r;
 
     *ret = (struct ni_verdict){.outcome = NI_JOB_BAD};
     if (m->party->rank > 0)
@@ -794,30 +843,12 @@ int ni_meet(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_fin
     h->m = m;
     h->f = f;
     r = set_up(h);
-    participant =
-        r != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ? -1 : ni_fork();
+    participant = r == 0 ? start_participant(h, ret, &fd) : r;
     if (participant < 0) {
-        const char *advice = "";
-
-        r = r != 0 ? r : -errno;
-        if (r == -EADDRINUSE)
-            advice = "; does another preflight run there (--port)?";
-        else if (r == -EMFILE)
-            advice = ": it needs one for each pod (ulimit -Hn)";
-        (void)ni_format(ret->line, sizeof(ret->line), "pod 0 cannot serve port %u: %s%s",
-                        m->party->port, NI_ERRNO(r), advice);
-        return r;
+        explain_no_meeting(m->party, participant, ret);
+        return participant;
     }
-    if (participant == 0) {
-        struct ni_rendezvous own = *m;
-
-        own.begun = NULL; /* the coordinator says so itself */
-        (void)close(h->listen);
-        (void)close(pair[1]);
-        _exit(ni_participate(&own, pair[0], ret) == 0 ? 0 : 1);
-    }
-    (void)close(pair[0]);
-    h->conn[0] = (struct conn){.fd = pair[1], .due_ms = ni_now_ms() + NI_RAIL_MS + HELLO_MS};
+    h->conn[0] = (struct conn){.fd = fd, .due_ms = ni_now_ms() + NI_RAIL_MS + HELLO_MS};
     set_events(h, EPOLL_CTL_ADD, 0); /* the participant of pod 0, which opens its rails first */
     r = run(h, ret);
     (void)close(h->listen);

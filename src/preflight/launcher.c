@@ -130,6 +130,39 @@ static void put_first_host(struct ni_text *t, const char *list)
     }
 }
 
+/* Takes the port off HOST:PORT or [V6]:PORT, and the brackets off an IPv6 address. *port stays if
+   there is none. Returns false if what stands in its place is not a port. */
+static bool take_port(char *host, uint64_t *port)
+{
+    char *colon = strchr(host, ':');
+    bool right = true;
+
+    if (colon && strchr(colon + 1, ':')) { /* an IPv6 address, which has brackets before a port */
+        char *bracket = strstr(colon, "]:");
+
+        colon = bracket ? bracket + 1 : NULL;
+    }
+    if (colon) {
+        right = ni_parse_u64(ni_span_of(colon + 1), UINT16_MAX, port) == 0 && *port != 0;
+        *colon = '\0';
+    }
+    if (host[0] == '[' && host[strlen(host) - 1] == ']') {
+        host[strlen(host) - 1] = '\0';
+        memmove(host, host + 1, strlen(host));
+    }
+    return right;
+}
+
+/* Returns true if the text can be a host's name or address. */
+static bool may_be_host(const char *host)
+{
+    for (const char *c = host; *c; c++) {
+        if (*c <= ' ' || *c > '~' || *c == '[' || *c == ']')
+            return false;
+    }
+    return host[0] != '\0';
+}
+
 /* Takes the address of pod 0: HOST, HOST:PORT, [V6]:PORT or V6. Only --peers gives its port; a
    launcher's port belongs to another program. false: nothing names it. */
 static bool take_host(const struct search *s, const struct row *row)
@@ -137,34 +170,19 @@ static bool take_host(const struct search *s, const struct row *row)
     const char *given = s->options->peers;
     const char *set = get(s, row->host) ? row->host : row->or_host;
     const char *name = given ? "--peers" : set, *told = given ? given : get(s, name);
-    char *host = s->to->host, *colon;
+    char *host = s->to->host;
     struct ni_text t;
     uint64_t port = s->to->port;
-    bool ok = true;
 
     if (!told)
         return false;
     t = ni_text_on(host, sizeof(s->to->host));
     put_first_host(&t, told);
-    colon = strchr(host, ':');
-    if (colon && strchr(colon + 1, ':')) { /* an IPv6 address, which has brackets before a port */
-        char *bracket = strstr(colon, "]:");
-
-        colon = bracket ? bracket + 1 : NULL;
-    }
-    if (colon && (ni_parse_u64(ni_span_of(colon + 1), UINT16_MAX, &port) < 0 || port == 0))
+    if (!take_port(host, &port))
         refuse_variable(s, name, told, "names no port");
-    if (colon)
-        *colon = '\0';
-    if (host[0] == '[' && host[strlen(host) - 1] == ']') {
-        host[strlen(host) - 1] = '\0';
-        memmove(host, host + 1, strlen(host));
-    }
-    for (const char *c = host; *c; c++)
-        ok = ok && *c > ' ' && *c <= '~' && *c != '[' && *c != ']';
     if (given)
         s->to->port = (unsigned)port;
-    if (!ok || t.cut || !*host)
+    if (t.cut || !may_be_host(host))
         refuse_variable(s, name, told, "names no host");
     return true;
 }

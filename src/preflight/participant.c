@@ -89,37 +89,49 @@ static void begin_work(struct participant *l)
         l->m->begun(l->m->arg);
 }
 
-/* Sends l->msg, and reads pod 0's next message into it, other than that it is alive. 0, or -errno
-   with the reason noted. Two messages of pod 0 may be limit_ms apart. */
-static int talk(struct participant *l, enum ni_message_type type, int64_t limit_ms)
+/* Reads pod 0's answer to a message of that type into l->msg: its next message other than that it
+   is alive. 0 or -errno. */
+static int await_answer(struct participant *l, enum ni_message_type type, int64_t limit_ms)
 {
-    int r;
-
-    l->msg.type = type;
-    r = ni_message_send(l->fd, &l->auth, &l->msg) ? 0 : -ECONNRESET;
-    while (r == 0) {
+    for (;;) {
         const int64_t silent_ms = ni_now_ms() + limit_ms;
+        const int r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms,
+                                       &l->auth, &l->msg);
 
-        r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms, &l->auth,
-                             &l->msg);
         /* a message that comes instead of the nonce is not proven: it does not extend the wait */
         if (r < 0 || l->msg.type != NI_MSG_ALIVE || type == NI_MSG_NONCE)
-            break;
+            return r;
         if (l->msg.begun)
             begin_work(l);
         if (ni_now_ms() >= l->until_ms)
-            r = -ETIMEDOUT;
+            return -ETIMEDOUT;
     }
-    if (r == -ETIMEDOUT)
-        return fail_to_take_part(l, r, "pod 0 no longer answers");
-    if (r == -EBADMSG)
-        return fail_to_take_part(l, r, "pod 0 has another secret than this pod (--job-secret)");
-    if (r == -EPROTO)
-        return fail_to_take_part(l, r, "pod 0 sent something that cannot be understood");
+}
+
+/* Notes why there is no answer. Returns -errno. */
+static int fail_without_answer(struct participant *l, int err)
+{
+    if (err == -ETIMEDOUT)
+        return fail_to_take_part(l, err, "pod 0 no longer answers");
+    if (err == -EBADMSG)
+        return fail_to_take_part(l, err, "pod 0 has another secret than this pod (--job-secret)");
+    if (err == -EPROTO)
+        return fail_to_take_part(l, err, "pod 0 sent something that cannot be understood");
+    return fail_to_take_part(
+        l, -ECONNRESET, "pod 0 hung up: it went away, or another process of this pod has its rank");
+}
+
+/* Sends l->msg, and reads pod 0's answer into it. 0, or -errno with the reason noted. Two messages
+   of pod 0 may be limit_ms apart. */
+static int talk(struct participant *l, enum ni_message_type type, int64_t limit_ms)
+{
+    int r = -ECONNRESET;
+
+    l->msg.type = type;
+    if (ni_message_send(l->fd, &l->auth, &l->msg))
+        r = await_answer(l, type, limit_ms);
     if (r < 0)
-        return fail_to_take_part(
-            l, -ECONNRESET,
-            "pod 0 hung up: it went away, or another process of this pod has its rank");
+        return fail_without_answer(l, r);
     if (type == NI_MSG_NONCE && l->msg.type != NI_MSG_NONCE)
         return fail_to_take_part(
             l, -EACCES, "pod 0 has no secret, and this pod has one: --job-secret is for all pods");
@@ -336,7 +348,7 @@ static int find_coordinator(struct participant *l)
 
         if (r == 0 || l->begun)
             return r;
-        l->m->progress(l->m->arg, l->why.buf, false);
+        l->m->progress(l->m->arg, l->why.buf, NI_SAME_PHASE);
         left = l->within_ms - ni_now_ms();
         const int64_t rest = l->absent ? ABSENT_MS + p->rank % JITTER_MS : pause;
         if (left > 0)

@@ -9,6 +9,9 @@
 #include "preflight/secret.h"
 #include "rail/rail.h"
 
+/* Whether a line of progress begins a new phase, which is worth a line of a log. */
+enum ni_progress { NI_SAME_PHASE, NI_NEW_PHASE };
+
 /* One meeting, as a pod that takes part sees it. Not owned; only `pod` is changed. */
 struct ni_rendezvous {
     const struct ni_party *party;
@@ -21,9 +24,8 @@ struct ni_rendezvous {
     ni_rail_fn *fn;     /* NULL: its rails cannot be tried */
     /* the members that all tasks share; bytes and move_ms are those of rank 0 */
     struct ni_rail_task task;
-    /* A line for people, such as "12 of 64 pods have come"; phase: a new phase begins, worth a line
-       of a log. At pod 0 in two processes. */
-    void (*progress)(void *arg, const char *line, bool phase);
+    /* A line for people, such as "12 of 64 pods have come". At pod 0 in two processes. */
+    void (*progress)(void *arg, const char *line, enum ni_progress kind);
     void (*begun)(void *arg); /* waiting for pods is over. NULL: nobody asks */
     void *arg;
 };

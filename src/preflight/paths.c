@@ -203,7 +203,7 @@ void ni_find_suspects(struct ni_job *job)
 
 /* Returns the worst score of the pair's suspects that failed or were late, or of those that were
    slow; INT64_MAX: there are none. */
-static int64_t worst_score(const struct ni_pair_result *x, bool failed)
+static int64_t worst_score(const struct ni_pair_result *x, enum ni_suspects kind)
 {
     int64_t worst = INT64_MAX;
 
@@ -212,13 +212,14 @@ static int64_t worst_score(const struct ni_pair_result *x, bool failed)
             continue;
         const int64_t score = score_of(x, q);
 
-        if ((score < 0) == failed && score < worst)
+        if ((score < 0) == (kind == NI_SUSPECTS_FAILED) && score < worst)
             worst = score;
     }
     return worst;
 }
 
-const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned rail, bool failed)
+const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned rail,
+                                              enum ni_suspects kind)
 {
     const struct ni_pair_result *worst = NULL;
     int64_t least = INT64_MAX;
@@ -227,9 +228,9 @@ const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned
         const struct ni_pair_result *x = &job->result[k];
 
         if (x->pair.rail != rail || x->again != 0 || !ni_is_free(job, &x->pair) ||
-            (!failed && has_bad_port(job, &x->pair)))
+            (kind == NI_SUSPECTS_SLOW && has_bad_port(job, &x->pair)))
             continue;
-        const int64_t score = worst_score(x, failed);
+        const int64_t score = worst_score(x, kind);
 
         if (score >= least)
             continue;
@@ -259,13 +260,14 @@ static unsigned control_of(const struct ni_pair_result *x)
     return best;
 }
 
-unsigned ni_queues_again(const struct ni_pair_result *x, bool failed)
+unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind)
 {
     const unsigned control = control_of(x);
     unsigned set = control < NI_MAX_QUEUES ? 1U << control : 0;
 
     for (unsigned q = 0; q < x->n_queue; q++)
-        if (x->queue[q].verdict == NI_PATH_SUSPECT && (score_of(x, q) < 0) == failed)
+        if (x->queue[q].verdict == NI_PATH_SUSPECT &&
+            (score_of(x, q) < 0) == (kind == NI_SUSPECTS_FAILED))
             set |= 1U << q;
     return set;
 }

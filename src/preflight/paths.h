@@ -24,12 +24,15 @@ struct ni_path_names {
 /* Marks suspects among the results from job->since on, which are those of the last round with new
    queue pairs: what failed, was late, or was slow beside the median of its round. */
 void ni_find_suspects(struct ni_job *job);
-/* Returns the pair of that rail with the worst suspect whose pods are there and free in the next
-   round: of those that failed or were late, or of those that were slow. NULL: there is none. */
-const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned rail, bool failed);
-/* Returns the queue pairs with which a suspected pair is tried again, as bits: those that failed or
-   were late, or those that were slow, and one that was good. */
-unsigned ni_queues_again(const struct ni_pair_result *x, bool failed);
+/* Two kinds of suspects: those that were slow, and those that failed or were late. */
+enum ni_suspects { NI_SUSPECTS_SLOW, NI_SUSPECTS_FAILED };
+/* Returns the pair of that rail with the worst suspect of that kind whose pods are there and free in
+   the next round. NULL: there is none. */
+const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned rail,
+                                              enum ni_suspects kind);
+/* Returns the queue pairs with which a suspected pair is tried again, as bits: its suspects of that
+   kind, and one queue pair that was good. */
+unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind);
 /* Judges what the last round tried again. */
 void ni_settle_paths(struct ni_job *job);
 

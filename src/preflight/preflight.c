@@ -213,15 +213,23 @@ static int print_preflight_report(struct ni_context *ctx, const struct ni_verdic
     return ni_print_long(ctx, &text);
 }
 
-/* Returns true if the verdict is enough for this pod. `run --preflight=require` wants a tested
-   fabric, unless --mode=tcp says that there is none to test. */
+/* Returns true for `run --preflight=require`. */
+static bool must_pass(const struct ni_context *ctx)
+{
+    return ctx->verb == NI_VERB_RUN && (ctx->options.policy.require & NI_REQUIRE_PREFLIGHT) != 0;
+}
+
+/* Returns true if nothing was tested, and --mode=tcp says that there is nothing to test. */
+static bool is_meant_untested(const struct ni_context *ctx, enum ni_outcome outcome)
+{
+    return outcome == NI_JOB_UNTESTED && ctx->options.policy.mode == NI_MODE_TCP;
+}
+
+/* Returns true if the verdict is enough for this pod: if it must pass, only a tested fabric. */
 static bool is_enough(const struct ni_context *ctx, enum ni_outcome outcome)
 {
-    const struct ni_policy *policy = &ctx->options.policy;
-    const bool must = ctx->verb == NI_VERB_RUN && (policy->require & NI_REQUIRE_PREFLIGHT) != 0;
-
     if (outcome == NI_JOB_UNTESTED)
-        return !must || policy->mode == NI_MODE_TCP;
+        return !must_pass(ctx) || is_meant_untested(ctx, outcome);
     return outcome == NI_JOB_GOOD;
 }
 
@@ -237,35 +245,45 @@ static enum verdict byte_of(enum ni_outcome outcome)
 }
 
 /* Prints the result: all of it at pod 0, only the sentence elsewhere. `run`, whose standard output
-   is the command's, logs it. Returns the verdict: bad as well if it is not enough for this pod, or
-   could not be printed. */
-static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
+   is the command's, logs it. refused: the command is refused, which says the sentence. Returns
+   false if the picture or the report could not be printed; a picture that `run` could not print
+   does not matter. */
+static bool print_verdict(struct ni_context *ctx, const struct ni_verdict *verdict, bool refused)
 {
-    const bool runs = ctx->verb == NI_VERB_RUN, enough = is_enough(ctx, verdict->outcome);
-    const bool must = runs && (ctx->options.policy.require & NI_REQUIRE_PREFLIGHT) != 0;
-    struct ni_text why = NI_TEXT(1024);
-    /* that nothing was tested is no surprise where sockets are meant */
-    const bool meant =
-        verdict->outcome == NI_JOB_UNTESTED && ctx->options.policy.mode == NI_MODE_TCP;
-    const bool calm = !verdict->nobody && (verdict->outcome == NI_JOB_GOOD || meant);
-    bool told = true;
+    const bool runs = ctx->verb == NI_VERB_RUN;
+    const bool calm = !verdict->nobody &&
+                      (verdict->outcome == NI_JOB_GOOD || is_meant_untested(ctx, verdict->outcome));
+    bool printed = true;
 
-    ni_putf(&why, "%s%s", must ? "the preflight is " : "preflight: ", verdict->line);
-    if (must && !enough)
-        ni_refuse_demand(&ctx->work, NI_REQUIRE_PREFLIGHT, why.buf);
     if (verdict->job && ctx->options.svg)
-        told = draw(ctx, verdict) == 0 || runs;
+        printed = draw(ctx, verdict) == 0 || runs;
     if (runs || !verdict->job)
         ni_say_findings(ctx);
     if (!runs)
-        told = print_preflight_report(ctx, verdict) == 0 && told;
-    else if (enough || !must)
+        printed = print_preflight_report(ctx, verdict) == 0 && printed;
+    else if (!refused)
         ni_say(ctx, calm ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
-    if (must && !enough)
-        (void)ni_refuse(ctx, ctx->plan.refuse_why, true);
-    else if (!runs && !enough)
-        ni_leave_reason(ctx, why.buf, true);
-    return enough && told ? byte_of(verdict->outcome) : BAD;
+    return printed;
+}
+
+/* Prints the result, and if it is not enough refuses the command or leaves the reason. Returns the
+   verdict: bad as well if it is not enough for this pod, or could not be printed. */
+static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
+{
+    const bool enough = is_enough(ctx, verdict->outcome);
+    const bool refused = must_pass(ctx) && !enough;
+    struct ni_text why = NI_TEXT(1024);
+    bool printed;
+
+    ni_putf(&why, "%s%s", refused ? "the preflight is " : "preflight: ", verdict->line);
+    if (refused)
+        ni_refuse_demand(&ctx->work, NI_REQUIRE_PREFLIGHT, why.buf);
+    printed = print_verdict(ctx, verdict, refused);
+    if (refused)
+        (void)ni_refuse(ctx, ctx->plan.refuse_why, NI_LEAVE_FINDINGS);
+    else if (!enough && ctx->verb != NI_VERB_RUN)
+        ni_leave_reason(ctx, why.buf, NI_LEAVE_FINDINGS);
+    return enough && printed ? byte_of(verdict->outcome) : BAD;
 }
 
 /* Returns true in the first network namespace, which alone has this sysctl
@@ -287,11 +305,11 @@ static void say_begun(void *arg)
     (void)!write(to_parent, &byte, 1);
 }
 
-static void say_progress(void *arg, const char *line, bool phase)
+static void say_progress(void *arg, const char *line, enum ni_progress kind)
 {
     struct ni_context *ctx = arg;
 
-    if (phase && !isatty(STDERR_FILENO))
+    if (kind == NI_NEW_PHASE && !isatty(STDERR_FILENO))
         ni_say(ctx, NI_LOG_INFO, "preflight: %s", line);
     else
         ni_say_progress(ctx, line);
@@ -461,6 +479,21 @@ static _Noreturn void be_child(struct ni_context *ctx, const struct ni_party *pa
     _exit(write(to_parent, &byte, 1) == 1 ? 0 : 1);
 }
 
+/* Says why there is no verdict of a child that is late. */
+static void explain_lateness(const struct ni_party *party, struct ni_verdict *ret)
+{
+    const unsigned within = ni_preflight_options.within;
+
+    if (party->rank == 0)
+        (void)ni_format(ret->line, sizeof(ret->line),
+                        "bad: its process did not answer within %u s; was it stopped?", within);
+    else
+        (void)ni_format(ret->line, sizeof(ret->line),
+                        "bad: pod 0 was not found within %u s: the name server does not answer, "
+                        "or this pod's process was stopped",
+                        within);
+}
+
 /* Lets a child process do the preflight, so that no memory, descriptor or capability of it stays
    in the command. */
 static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *party)
@@ -491,14 +524,8 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
         told = listen_to(fd[0], signals, within_ms, &late);
     if (late && ni_preflight_options.late == NI_LATE_SELFTEST)
         told = LATE;
-    else if (late && party->rank == 0)
-        (void)ni_format(verdict.line, sizeof(verdict.line),
-                        "bad: its process did not answer within %u s; was it stopped?",
-                        ni_preflight_options.within);
     else if (late)
-        (void)ni_format(verdict.line, sizeof(verdict.line),
-                        "bad: pod 0 was not found within %u s: does the name server answer?",
-                        ni_preflight_options.within);
+        explain_lateness(party, &verdict);
     (void)close(fd[0]);
     (void)close(signals);
     ni_children_end(&children, pid); /* the child has nothing more to do */
@@ -506,9 +533,14 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
     return told != UNTOLD ? told : conclude(ctx, &verdict);
 }
 
-/* Judges this pod by its self-test: the only one of its job, or one that is late. */
-static enum verdict alone(struct ni_context *ctx, const struct ni_trials *trials, bool late)
+/* Why a pod meets no others. */
+enum loner { ONLY_POD, LATE_POD };
+
+/* Judges a pod that meets no others by its self-test. */
+static enum verdict judge_loner(struct ni_context *ctx, const struct ni_trials *trials,
+                                enum loner loner)
 {
+    const bool late = loner == LATE_POD;
     struct ni_text why = NI_TEXT(NI_REASON);
     struct ni_verdict verdict = {.outcome = NI_JOB_UNTESTED, .nobody = late};
     char what[96] = "one pod takes part";
@@ -675,9 +707,9 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
     judge_without_meeting(o, &party, &verdict);
     if (verdict.line[0])
         return conclude(ctx, &verdict) != BAD ? 0 : NI_EXIT_FAILED;
-    is = party.ranks == 1 ? alone(ctx, trials, false) : ask_child(ctx, &party);
+    is = party.ranks == 1 ? judge_loner(ctx, trials, ONLY_POD) : ask_child(ctx, &party);
     if (is == LATE)
-        return alone(ctx, trials, true) != BAD ? 0 : NI_EXIT_FAILED;
+        return judge_loner(ctx, trials, LATE_POD) != BAD ? 0 : NI_EXIT_FAILED;
     /* a pod that has started its command does not come to another meeting */
     if (ni_preflight_options.once &&
         (is != BAD || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))

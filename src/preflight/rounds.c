@@ -161,14 +161,14 @@ static void add_port_pairs(struct ni_job *job)
 /* ---- the same queue pairs again ---- */
 
 /* Tries a pair again with the queue pairs that it had. */
-static void add_again(struct ni_job *job, const struct ni_pair_result *of, bool failed)
+static void add_again(struct ni_job *job, const struct ni_pair_result *of, enum ni_suspects kind)
 {
     struct ni_pair_result *x = add_pair(job, of->pair.from, of->pair.to, of->pair.rail);
 
     if (!x)
         return;
     x->again = (unsigned)(of - job->result) + 1;
-    x->queues = ni_queues_again(of, failed);
+    x->queues = ni_queues_again(of, kind);
 }
 
 /* Adds what failed or was late in the last round, the worst first. */
@@ -177,11 +177,11 @@ static void add_failed(struct ni_job *job)
     job->kind = NI_ROUND_AGAIN;
     for (unsigned r = 0; r < job->n_rail; r++)
         for (unsigned n = 0; n < MOST_AGAIN; n++) {
-            const struct ni_pair_result *worst = ni_worst_suspect(job, r, true);
+            const struct ni_pair_result *worst = ni_worst_suspect(job, r, NI_SUSPECTS_FAILED);
 
             if (!worst)
                 break;
-            add_again(job, worst, true);
+            add_again(job, worst, NI_SUSPECTS_FAILED);
         }
 }
 
@@ -191,13 +191,13 @@ static void add_alone(struct ni_job *job)
     const unsigned before = job->n_result;
 
     for (unsigned r = 0; r < job->n_rail; r++) {
-        const struct ni_pair_result *worst = ni_worst_suspect(job, r, false);
+        const struct ni_pair_result *worst = ni_worst_suspect(job, r, NI_SUSPECTS_SLOW);
 
         if (!worst || job->alone[r] >= (worst->software ? MOST_SOFT : MOST_ALONE) ||
             ni_count_bad_paths(job, r, job->since) >= ENOUGH)
             continue;
         job->alone[r]++;
-        add_again(job, worst, false);
+        add_again(job, worst, NI_SUSPECTS_SLOW);
     }
     if (job->n_result > before)
         job->kind = NI_ROUND_ALONE;

@@ -180,6 +180,11 @@ int64_t ni_least_percent(const struct ni_rail_tally *t)
     return t->send.percent < t->receive.percent ? t->send.percent : t->receive.percent;
 }
 
+bool ni_passed_again(const struct ni_job *job, const struct ni_pair *pair)
+{
+    return ni_tally_of(job, pair->from, pair->rail)->passed_again == pair->to + 1;
+}
+
 /* Returns true if the port failed by itself in one of its trials. That it passed before is no
    excuse: its link may have gone down in the middle. */
 static bool fails_by_itself(const struct ni_rail_tally *t)
@@ -217,7 +222,7 @@ static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool 
     const bool gone = from->verdict == NI_RAIL_GONE || to->verdict == NI_RAIL_GONE;
     const bool own = fails_by_itself(from) || fails_by_itself(to);
     const bool both_passed = from->passed > 0 && to->passed > 0;
-    const bool passed_later = from->passed_again == x->pair.to + 1;
+    const bool passed_later = ni_passed_again(job, &x->pair);
 
     x->path = failed && !gone && !own && (both_passed || two);
     if (!x->path)

@@ -42,6 +42,8 @@ unsigned ni_count_rails(const struct ni_job *job, unsigned rail, ni_rail_is *is)
 int64_t ni_pair_rate(const struct ni_job *job, const struct ni_pair *pair);
 /* Returns true if both pods are there, and the rails have not these roles in the next round yet. */
 bool ni_is_free(const struct ni_job *job, const struct ni_pair *pair);
+/* Returns true if the pair passed when it was tried again with new queue pairs. */
+bool ni_passed_again(const struct ni_job *job, const struct ni_pair *pair);
 /* Returns true if the failure certainly belongs to one end. */
 bool ni_is_own(const struct ni_pair_result *x);
 

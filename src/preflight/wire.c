@@ -222,7 +222,7 @@ void ni_message_put(struct ni_text *t, struct ni_auth *auth, const struct ni_mes
 {
     static const char room[NI_WIRE_HEAD + NI_CODE_BYTES];
     const size_t before = NI_WIRE_HEAD + code_bytes(auth);
-    struct ni_json j = ni_json_on(t, false);
+    struct ni_json j = ni_json_on(t, NI_JSON_LINE);
     uint32_t length;
 
     ni_putn(t, room, before);

@@ -8,9 +8,9 @@
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 
-struct ni_json ni_json_on(struct ni_text *to, bool pretty)
+struct ni_json ni_json_on(struct ni_text *to, enum ni_json_form form)
 {
-    return (struct ni_json){.to = to, .pretty = pretty};
+    return (struct ni_json){.to = to, .indented = form == NI_JSON_INDENTED};
 }
 
 static void put_json_character(struct ni_text *t, uint32_t c)
@@ -56,8 +56,8 @@ static void new_line(struct ni_json *j)
 static void begin_member(struct ni_json *j, const char *key)
 {
     if (!j->empty && j->depth > 0)
-        ni_put(j->to, j->pretty ? "," : ", ");
-    if (j->pretty && j->depth > 0)
+        ni_put(j->to, j->indented ? "," : ", ");
+    if (j->indented && j->depth > 0)
         new_line(j);
     if (key) {
         put_json_string(j->to, key);
@@ -87,7 +87,7 @@ void ni_json_array(struct ni_json *j, const char *key)
 void ni_json_end(struct ni_json *j)
 {
     j->depth--;
-    if (j->pretty && !j->empty)
+    if (j->indented && !j->empty)
         new_line(j);
     ni_putn(j->to, &j->end[j->depth], 1);
     j->empty = false;

@@ -16,15 +16,16 @@ enum { NI_JSON_DEPTH = 16 }; /* the deepest report needs 6 */
    somebody's environment must not reach a terminal's control sequences. */
 struct ni_json {
     struct ni_text *to; /* its `cut` says that a part is missing */
-    bool pretty;
+    bool indented;
     bool empty; /* the innermost object or array is still empty */
     unsigned depth;
     char end[NI_JSON_DEPTH]; /* '}' or ']' of each open one */
 };
 
-/* Begins JSON on a text. pretty: each member on a line of its own, indented by two; otherwise all
-   on one line. */
-struct ni_json ni_json_on(struct ni_text *to, bool pretty);
+/* All on one line; each member on a line of its own, indented by two. */
+enum ni_json_form { NI_JSON_LINE, NI_JSON_INDENTED };
+/* Begins JSON on a text. */
+struct ni_json ni_json_on(struct ni_text *to, enum ni_json_form form);
 
 /* Begin an object, an array. `key` is NULL in an array, and for the outermost value. */
 void ni_json_object(struct ni_json *j, const char *key);

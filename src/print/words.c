@@ -53,7 +53,7 @@ void ni_put_origin(struct ni_text *t, const struct ni_view *view)
 
 struct ni_json ni_json_report(struct ni_text *out)
 {
-    struct ni_json j = ni_json_on(out, true);
+    struct ni_json j = ni_json_on(out, NI_JSON_INDENTED);
 
     ni_json_object(&j, NULL);
     ni_json_int(&j, "schema", NI_JSON_SCHEMA);

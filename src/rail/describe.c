@@ -16,9 +16,11 @@
 #include "rail/step.h"
 #include "rules/decide.h"
 
-/* Adds the networks to which the rail's interface has a route. own: only that of its GID; otherwise
-   only the others. */
-static void add_subnets(const struct ni_net *net, struct ni_rail *rail, bool own)
+/* That of the rail's GID; the others. */
+enum subnets { GIDS_SUBNET, OTHER_SUBNETS };
+
+/* Adds networks to which the rail's interface has a route. */
+static void add_subnets(const struct ni_net *net, struct ni_rail *rail, enum subnets which)
 {
     const bool v4 = ni_ip_is_v4(rail->gid);
     const struct ni_route *all = v4 ? net->route : net->route6;
@@ -32,7 +34,7 @@ static void add_subnets(const struct ni_net *net, struct ni_rail *rail, bool own
             continue;
         memcpy(s.ip, route->dest, NI_GID_BYTES);
         const bool has_gid = !route->gateway && ni_ip_same_prefix(s.ip, rail->gid, s.bits);
-        if (has_gid == own)
+        if (has_gid == (which == GIDS_SUBNET))
             rail->subnet[rail->n_subnet++] = s;
     }
 }
@@ -42,8 +44,8 @@ static void add_subnets(const struct ni_net *net, struct ni_rail *rail, bool own
    not show routes of other tables than the main one. */
 static void find_subnets(const struct ni_net *net, struct ni_rail *rail)
 {
-    add_subnets(net, rail, true);
-    add_subnets(net, rail, false);
+    add_subnets(net, rail, GIDS_SUBNET);
+    add_subnets(net, rail, OTHER_SUBNETS);
 }
 
 void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail)

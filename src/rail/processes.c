@@ -29,11 +29,22 @@ static void end(struct ni_rails *r, unsigned i)
         (void)kill(r->at[i].pid, SIGKILL);
 }
 
-int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn)
+/* Is the process of a rail: does each work that is asked for, until the other end closes. */
+static _Noreturn void be_rail(int fd, struct ni_rail_task *task, ni_rail_fn *fn)
 {
     void *state = NULL;
-    int pair[2], err;
     char work;
+
+    while (read(fd, &work, 1) == 1) {
+        fn(task, (enum ni_rail_work)work, &state);
+        (void)send(fd, &work, 1, MSG_NOSIGNAL);
+    }
+    _exit(0); /* the kernel takes back what was opened and registered */
+}
+
+int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn)
+{
+    int pair[2], err;
 
     memset(r, 0, sizeof(*r));
     r->task = mmap(NULL, NI_MAX_RAILS * sizeof(*r->task), PROT_READ | PROT_WRITE,
@@ -50,12 +61,8 @@ int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn)
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
             r->at[i].fd = pair[0];
             r->at[i].pid = ni_fork_worker(pair[1]);
-            while (r->at[i].pid == 0) {
-                if (read(pair[1], &work, 1) != 1)
-                    _exit(0); /* the kernel takes back what was opened and registered */
-                fn(&r->task[i], (enum ni_rail_work)work, &state);
-                (void)send(pair[1], &work, 1, MSG_NOSIGNAL);
-            }
+            if (r->at[i].pid == 0)
+                be_rail(pair[1], &r->task[i], fn);
             (void)close(pair[1]);
         }
         if (r->at[i].pid < 0) {

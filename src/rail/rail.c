@@ -921,34 +921,54 @@ static void begin_again(struct rail *r)
     }
 }
 
-void ni_work_rail(struct ni_rail_task *task, enum ni_rail_work work, void **state)
+/* Makes the neighbours of this rail known, before its queue pairs are connected to theirs. */
+static void warm_neighbours(const struct ni_rail_task *task)
 {
     static const struct timespec answered = {.tv_nsec = WARM_MS * 1000000};
-    struct rail *r = *state;
 
-    if (!r) {
-        r = *state = calloc(1, sizeof(*r));
-        if (!r)
-            _exit(1); /* the parent sees that the process is gone */
-        r->task = task;
-        task->result[NI_ROLE_INITIATOR].step = NI_PAIR_FIND;
-        take_steps(r, NI_WORK_OPEN);
-        r->opened = task->result[NI_ROLE_INITIATOR];
-    }
+    for (enum ni_role i = 0; i < NI_ROLES; i++)
+        if (task->has[i])
+            warm(&task->rail, task->peer[i].gid);
+    (void)nanosleep(&answered, NULL);
+}
+
+/* Notes which MAC address the kernel has for each neighbour. */
+static void take_neighbours(struct ni_rail_task *task)
+{
+    for (enum ni_role i = 0; i < NI_ROLES; i++)
+        if (task->has[i])
+            task->result[i].neighbour = ni_neighbour_mac(task->rail.netdev, task->peer[i].gid);
+}
+
+/* Opens the rail's device, in the first work of its process. */
+static struct rail *open_rail(struct ni_rail_task *task)
+{
+    struct rail *r = calloc(1, sizeof(*r));
+
+    if (!r)
+        _exit(1); /* the parent sees that the process is gone */
+    r->task = task;
+    task->result[NI_ROLE_INITIATOR].step = NI_PAIR_FIND;
+    take_steps(r, NI_WORK_OPEN);
+    r->opened = task->result[NI_ROLE_INITIATOR];
+    return r;
+}
+
+void ni_work_rail(struct ni_rail_task *task, enum ni_rail_work work, void **state)
+{
+    const bool asks_neighbours = work == NI_WORK_CONNECT && task->rail.link != NI_LINK_IB;
+    struct rail *r = *state ? *state : open_rail(task);
+
+    *state = r;
     if (work == NI_WORK_QUEUES) {
         drop_queues(r);
         task->result[NI_ROLE_INITIATOR] = task->result[NI_ROLE_TARGET] = r->opened;
     }
     if (work == NI_WORK_AGAIN)
         begin_again(r);
-    if (work == NI_WORK_CONNECT && task->rail.link != NI_LINK_IB) {
-        for (enum ni_role i = 0; i < NI_ROLES; i++)
-            if (task->has[i])
-                warm(&task->rail, task->peer[i].gid);
-        (void)nanosleep(&answered, NULL);
-    }
+    if (asks_neighbours)
+        warm_neighbours(task);
     take_steps(r, work);
-    for (enum ni_role i = 0; i < NI_ROLES && work == NI_WORK_CONNECT; i++)
-        if (task->has[i] && task->rail.link != NI_LINK_IB)
-            task->result[i].neighbour = ni_neighbour_mac(task->rail.netdev, task->peer[i].gid);
+    if (asks_neighbours)
+        take_neighbours(task);
 }

@@ -19,7 +19,7 @@ static const char *const counters[] = {
 };
 
 /* Returns the number in the file, which a newline follows; -1: there is none. */
-static int64_t read_number(const char *path)
+static int64_t read_counter(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     char text[NUMBER];
@@ -45,7 +45,7 @@ int64_t ni_count_resent(const char *hca, unsigned port)
         int64_t n;
 
         ni_putf(&path, "/sys/class/infiniband/%s/ports/%u/hw_counters/%s", hca, port, counters[i]);
-        n = read_number(path.buf);
+        n = read_counter(path.buf);
         if (n < 0)
             continue;
         sum = sum < 0 ? n : sum + n;

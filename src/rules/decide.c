@@ -53,11 +53,12 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     s->by_itself = NULL;
     (void)ni_copy(s->file, sizeof(s->file), file ? file : "");
     t = ni_text_on(s->reason, sizeof(s->reason));
+    if (user)
+        ni_putf(&t, "%s stays; the rule would ", file ? "the file's value" : "your value");
     if (user && value)
-        ni_putf(&t, "your value stays; the rule would set %s: ",
-                strcmp(user, value) == 0 ? "the same" : value);
+        ni_putf(&t, "set %s: ", strcmp(user, value) == 0 ? "the same" : value);
     else if (user)
-        ni_put(&t, "your value stays; the rule would leave it unset: ");
+        ni_put(&t, "leave it unset: ");
     va_list ap;
     va_start(ap, fmt);
     ni_vputf(&t, fmt, ap);

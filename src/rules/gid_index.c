@@ -26,21 +26,21 @@ static const char variable[] = "NCCL_IB_GID_INDEX", family[] = "NCCL_IB_ADDR_FAM
 
 static const struct ni_gid_selection plain_search = {.index = -1, .version = 2};
 
-bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family)
+bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, enum ni_family which)
 {
     return g && g->type == best->type && g->owner == best->owner &&
            ni_ip_is_link_local(g->ip) == ni_ip_is_link_local(best->ip) &&
-           (any_family || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip));
+           (which == NI_ANY_FAMILY || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip));
 }
 
 /* Returns true if the selection leads every chosen port to an entry as good as preferred[] of the
    port. */
 static bool is_right(const struct ni_work *w, const struct ni_gid_selection *selection,
-                     const struct ni_gid *const preferred[], bool any_family)
+                     const struct ni_gid *const preferred[], enum ni_family which)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         if (!ni_is_as_good(ni_gid_end(w->inv, ni_chosen(w, i).port, selection).gid, preferred[i],
-                           any_family))
+                           which))
             return false;
     }
     return true;
@@ -61,14 +61,14 @@ static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const 
 /* Finds an index that is right for all ports: that of the first port's wanted entry, or else the
    lowest. */
 static bool find_index(const struct ni_work *w, const struct ni_gid *const preferred[],
-                       bool any_family, struct ni_gid_selection *ret)
+                       enum ni_family which, struct ni_gid_selection *ret)
 {
     const struct ni_port *port = ni_chosen(w, 0).port;
 
     *ret = plain_search;
     for (unsigned i = 0; i <= port->n_gid; i++) {
         ret->index = (i == 0 ? preferred[0] : ni_port_gid(w->inv, port, i - 1))->index;
-        if (is_right(w, ret, preferred, any_family))
+        if (is_right(w, ret, preferred, which))
             return true;
         w->plan->needs |= NI_NEED_WHOLE_GIDS;
     }
@@ -98,10 +98,10 @@ static bool find_search(const struct ni_work *w, const struct ni_gid *const pref
 {
     *ret = plain_search;
     ret->v6 = are_routable_v6(w, preferred);
-    if (is_right(w, ret, preferred, false))
+    if (is_right(w, ret, preferred, NI_SAME_FAMILY))
         return true;
     find_range(w, preferred, ret);
-    return ret->ranged && is_right(w, ret, preferred, false);
+    return ret->ranged && is_right(w, ret, preferred, NI_SAME_FAMILY);
 }
 
 /* Finds the first selection that is right: one that leads to each port's best entry; or, if these
@@ -113,21 +113,22 @@ static bool find_selection(const struct ni_work *w, bool may_index, struct ni_gi
 
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const int routable = ni_best_gid(w->inv, c.port, true);
+        const int routable = ni_best_routable_v6(w->inv, c.port);
 
         best[i] = c.best;
         v6[i] = routable < 0 ? NULL : &w->inv->gid[routable];
         sure = sure && c.best->owner == NI_OWNER_POD;
         sure_v6 = sure && sure_v6 && v6[i] && v6[i]->owner == NI_OWNER_POD;
     }
-    if ((may_index && find_index(w, best, false, ret)) || find_search(w, best, ret))
+    if ((may_index && find_index(w, best, NI_SAME_FAMILY, ret)) || find_search(w, best, ret))
         return true;
-    if (sure_v6 && ((may_index && find_index(w, v6, false, ret)) || find_search(w, v6, ret)))
+    if (sure_v6 &&
+        ((may_index && find_index(w, v6, NI_SAME_FAMILY, ret)) || find_search(w, v6, ret)))
         return true;
-    if (sure && may_index && find_index(w, best, true, ret))
+    if (sure && may_index && find_index(w, best, NI_ANY_FAMILY, ret))
         return true;
     *ret = plain_search;
-    return is_right(w, ret, best, true);
+    return is_right(w, ret, best, NI_ANY_FAMILY);
 }
 
 /* Returns the first chosen port whose right entry may not be its best, because the type of an entry
@@ -149,7 +150,7 @@ static int doubtful_port(const struct ni_work *w)
                 doubt = g->type == NI_GID_UNREAD && g->owner != NI_OWNER_OTHER;
             else /* an interface of the same name may be another namespace's */
                 doubt = !read && !ni_ip_is_link_local(c.best->ip) &&
-                        ni_is_as_good(g, c.best, false) &&
+                        ni_is_as_good(g, c.best, NI_SAME_FAMILY) &&
                         memcmp(g->ip, c.best->ip, sizeof(g->ip)) != 0;
         }
         if (doubt)
@@ -171,7 +172,7 @@ static void plan_selection(const struct ni_work *w, const struct ni_gid_selectio
         const struct ni_gid_end end = ni_gid_end(w->inv, c.port, selection);
 
         c.plan->nccl_index = end.unproven ? -1 : (int)end.index;
-        const bool right = ni_is_as_good(end.gid, c.best, true);
+        const bool right = ni_is_as_good(end.gid, c.best, NI_ANY_FAMILY);
         c.plan->gid = right ? (int)(end.gid - w->inv->gid) : c.plan->best;
         if (!right)
             ni_report(
@@ -184,48 +185,82 @@ static void plan_selection(const struct ni_work *w, const struct ni_gid_selectio
     }
 }
 
-/* Sets the variables that make NCCL select so. Of the index the plan says what the rule would set
-   without the user's value. */
-static void set_selection(const struct ni_work *w, const struct ni_gid_selection *selection)
+/* Sets the index of that selection. first: the entry to which it leads on the first port. */
+static void set_index(const struct ni_work *w, int index, const struct ni_gid *first)
 {
-    static const char by_index[] = "NCCL_IB_GID_INDEX selects the GID";
-    static const char by_search[] = "NCCL's search ends on the right GIDs without it";
-    char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
-    const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
-    struct ni_gid_selection said;
+    char value[16], ip[NI_IP_TEXT];
 
-    (void)find_selection(w, true, &said);
-    for (unsigned i = 0; i < w->plan->n_chosen; i++)
-        entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, &said).gid;
-    (void)ni_format(value, sizeof(value), "%d", said.index);
-    if (said.index >= 0)
+    (void)ni_format(value, sizeof(value), "%d", index);
+    if (index >= 0)
         ni_decide_value(w, variable, value, "RoCE %s%s on %s, e.g. %s",
-                        entry[0]->type == NI_GID_V1 ? "v1" : "v2",
-                        entry[0]->owner == NI_OWNER_POD ? " with an address of this pod" : "",
+                        first->type == NI_GID_V1 ? "v1" : "v2",
+                        first->owner == NI_OWNER_POD ? " with an address of this pod" : "",
                         w->plan->n_chosen == 1 ? "the one port" : "every chosen port",
-                        ni_ip_text(entry[0]->ip, ip));
+                        ni_ip_text(first->ip, ip));
     else
         ni_decide_value(
             w, variable, NULL,
             "no single index is right for all ports, but NCCL's own search finds the right "
             "GIDs");
-    if (selection->index >= 0 ? are_routable_v6(w, entry) : selection->v6)
+}
+
+/* Sets the family and the range of NCCL's search. v6: all chosen GIDs are IPv6. */
+static void set_search(const struct ni_work *w, const struct ni_gid_selection *selection, bool v6)
+{
+    const char *needless = selection->index >= 0
+                               ? "NCCL_IB_GID_INDEX selects the GID"
+                               : "NCCL's search ends on the right GIDs without it";
+    char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
+
+    if (v6)
         ni_decide_value(w, family, "AF_INET6", "all chosen GIDs are IPv6");
     else
-        ni_decide_value(w, family, NULL, "%s", selection->index >= 0 ? by_index : by_search);
+        ni_decide_value(w, family, NULL, "%s", needless);
     if (selection->ranged &&
         ni_format(value, sizeof(value), "%s/%u", ni_ip_text(selection->range, ip),
                   selection->v6 ? selection->bits : selection->bits - 96))
         ni_decide_value(w, range, value,
                         "limits NCCL's search on each HCA to this pod's addresses");
     else
-        ni_decide_value(w, range, NULL, "%s", selection->index >= 0 ? by_index : by_search);
+        ni_decide_value(w, range, NULL, "%s", needless);
+}
+
+/* Sets the variables that make NCCL select so. Of the index the plan says what the rule would set
+   without the user's value. */
+static void set_selection(const struct ni_work *w, const struct ni_gid_selection *selection)
+{
+    const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
+    struct ni_gid_selection said;
+
+    (void)find_selection(w, true, &said);
+    for (unsigned i = 0; i < w->plan->n_chosen; i++)
+        entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, &said).gid;
+    set_index(w, said.index, entry[0]);
+    set_search(w, selection, selection->index >= 0 ? are_routable_v6(w, entry) : selection->v6);
 }
 
 static void leave_search(const struct ni_work *w, const char *why)
 {
     ni_decide_value(w, family, NULL, "%s", why);
     ni_decide_value(w, range, NULL, "%s", why);
+}
+
+/* Leaves the index and the search alone, and says why. doubtful: see doubtful_port. */
+static void leave_selection(const struct ni_work *w, int doubtful, bool user_searches,
+                            int user_index)
+{
+    const char *reason = "no index is right for all ports";
+
+    if (doubtful >= 0) {
+        reason = "it is not known which GIDs are this pod's";
+        ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
+                  "the table has several entries that may be this pod's, and it cannot be read "
+                  "which of them are");
+    } else if (user_searches && user_index < 0) {
+        reason = "you set how NCCL searches; an index would switch that off";
+    }
+    ni_decide_value(w, variable, NULL, "%s", reason);
+    leave_search(w, user_searches ? "NCCL searches as you set it" : reason);
 }
 
 /* ---- the rule ---- */
@@ -250,7 +285,6 @@ static void report_range(const struct ni_work *w, const struct ni_gid_selection 
 static void for_roce(const struct ni_work *w)
 {
     const char *user = ni_user_value(w, variable);
-    const char *reason = "no index is right for all ports";
     const int doubtful = doubtful_port(w);
     /* the selection that the rule finds, and the one that will be in force */
     struct ni_gid_selection found_selection, selection = plain_search;
@@ -268,20 +302,10 @@ static void for_roce(const struct ni_work *w)
     }
     plan_selection(w, &selection, user_index >= 0 || user_searches || found);
 
-    if (found && (user_index < 0 ? !user_searches : found_selection.index >= 0)) {
+    if (found && (user_index < 0 ? !user_searches : found_selection.index >= 0))
         set_selection(w, &found_selection);
-    } else {
-        if (doubtful >= 0) {
-            reason = "it is not known which GIDs are this pod's";
-            ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
-                      "the table has several entries that may be this pod's, and it cannot be read "
-                      "which of them are");
-        } else if (user_searches && user_index < 0) {
-            reason = "you set how NCCL searches; an index would switch that off";
-        }
-        ni_decide_value(w, variable, NULL, "%s", reason);
-        leave_search(w, user_searches ? "NCCL searches as you set it" : reason);
-    }
+    else
+        leave_selection(w, doubtful, user_searches, user_index);
     if (selection.index < 0)
         ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
                   "no index is set, and NCCL before 2.21.5 does not search for one");

@@ -45,22 +45,35 @@ static bool is_better(const struct ni_gid *a, const struct ni_gid *b)
     return x > y;
 }
 
-int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6)
+static int find_best_gid(const struct ni_inventory *inv, const struct ni_port *port,
+                         bool only_routable_v6)
 {
     int best = -1;
 
     for (unsigned i = 0; i < port->n_gid; i++) {
         const struct ni_gid *g = ni_port_gid(inv, port, i);
 
-        if ((!v6 || worth_of(g) == ROUTABLE_V6) && is_better(g, best < 0 ? NULL : &inv->gid[best]))
+        if (only_routable_v6 && worth_of(g) != ROUTABLE_V6)
+            continue;
+        if (is_better(g, best < 0 ? NULL : &inv->gid[best]))
             best = port->first_gid + (int)i;
     }
     return best;
 }
 
+int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    return find_best_gid(inv, port, false);
+}
+
+int ni_best_routable_v6(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    return find_best_gid(inv, port, true);
+}
+
 bool ni_has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)
 {
-    const int best = ni_best_gid(inv, port, false);
+    const int best = ni_best_gid(inv, port);
 
     return best >= 0 && ni_gid_is_routable_v2(&inv->gid[best]);
 }
@@ -103,7 +116,7 @@ void ni_rule_gids(const struct ni_work *w)
         worth[i] = UNUSABLE;
         if (!p->chosen || inv->port[i].link != NI_LINK_ROCE)
             continue;
-        p->best = ni_best_gid(inv, &inv->port[i], false);
+        p->best = ni_best_gid(inv, &inv->port[i]);
         const struct ni_gid *g = p->best < 0 ? NULL : &inv->gid[p->best];
         if (!g || !ni_gid_is_right(inv, g))
             w->plan->needs |= NI_NEED_WHOLE_GIDS;

@@ -11,9 +11,10 @@
 
 ni_rule_fn ni_rule_gids;
 
-/* Returns the port's best entry for this pod, the lowest index of equal ones, as NCCL's search
-   prefers it. v6: only routable IPv6 entries count. An index into the inventory's GIDs, or -1. */
-int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6);
+/* Return the port's best entry for this pod, of all entries or of the routable IPv6 ones: the lowest
+   index of equal ones, as NCCL's search prefers it. An index into the inventory's GIDs, or -1. */
+int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port);
+int ni_best_routable_v6(const struct ni_inventory *inv, const struct ni_port *port);
 /* Returns true if that entry is RoCE v2 with an address that routers carry. Its owner may not be
    known. */
 bool ni_has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port);

@@ -78,16 +78,37 @@ static void report_caps(const struct ni_work *w, enum ni_finding_id id, const ch
     ni_report(w->f, id, option, "%s: %s", names.buf, why);
 }
 
-void ni_rule_caps(const struct ni_work *w)
+/* Reports the capabilities that the user wants kept or dropped, and that cannot be. */
+static void report_kept_and_dropped(const struct ni_work *w)
 {
     static const char keep[] = "--keep-caps";
+    const struct ni_self *s = &w->inv->self;
+    const struct ni_caps *caps = &w->plan->caps;
+    const uint64_t asked = w->policy->keep_caps, dropped = w->policy->drop_caps;
+    const uint64_t not_kept = asked & ~(dropped | caps->keep | s->cap_amb);
+    /* those that the program may have by its file */
+    const uint64_t ours =
+        is_root(s) ? UINT64_MAX : ni_cap_bit(CAP_SYS_RESOURCE) | ni_cap_bit(CAP_IPC_LOCK);
+
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, asked & dropped, "--drop-caps names it too");
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & ~s->cap_bnd,
+                "not in the bounding set, because the container was not given it");
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ours, not_permitted(s));
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ~ours,
+                "in the bounding set only, and nccl-init has no file capability for it");
+    report_caps(w, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", given_back(s, caps),
+                "it stays in the bounding set, because CAP_SETPCAP is needed to take it out: a "
+                "command that runs as root, or has file capabilities, gets it back");
+}
+
+void ni_rule_caps(const struct ni_work *w)
+{
     const uint64_t unneeded = ni_cap_bit(CAP_SYS_RESOURCE);
     const struct ni_self *s = &w->inv->self;
-    const uint64_t asked = w->policy->keep_caps, dropped = w->policy->drop_caps;
-    const uint64_t ours = is_root(s) ? UINT64_MAX : unneeded | ni_cap_bit(CAP_IPC_LOCK);
+    const uint64_t asked = w->policy->keep_caps;
     struct ni_caps *caps = &w->plan->caps;
 
-    caps->drop = dropped | (w->policy->drop_unneeded ? unneeded & ~asked : 0);
+    caps->drop = w->policy->drop_caps | (w->policy->drop_unneeded ? unneeded & ~asked : 0);
     caps->keep = asked & ~caps->drop;
     if (s->caps_known != NI_KNOWN)
         return; /* it is tried when the command starts, and the kernel decides */
@@ -99,16 +120,7 @@ void ni_rule_caps(const struct ni_work *w)
     /* Ambient must be permitted and inheritable, and only what is in the bounding set can be added
        to the inheritable one (commoncap.c cap_capset, cap_task_prctl). */
     caps->keep &= s->cap_prm & (s->cap_inh | s->cap_bnd) & ~s->cap_amb;
-    const uint64_t not_kept = asked & ~(dropped | caps->keep | s->cap_amb);
-    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, asked & dropped, "--drop-caps names it too");
-    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & ~s->cap_bnd,
-                "not in the bounding set, because the container was not given it");
-    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ours, not_permitted(s));
-    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ~ours,
-                "in the bounding set only, and nccl-init has no file capability for it");
-    report_caps(w, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", given_back(s, caps),
-                "it stays in the bounding set, because CAP_SETPCAP is needed to take it out: a "
-                "command that runs as root, or has file capabilities, gets it back");
+    report_kept_and_dropped(w);
 }
 
 /* ---- locked memory ---- */
@@ -160,6 +172,29 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
         ni_putf(t, "CAP_SYS_RESOURCE is %s", not_permitted(s));
 }
 
+/* Reports a limit that is too low for RDMA. What another container may lock is not seen here. */
+static void report_limit(const struct ni_work *w, int64_t soft)
+{
+    const bool hopeless = soft <= ni_memlock_hopeless;
+    const long long kib = (long long)(soft / 1024);
+    struct ni_text why = NI_TEXT(200);
+
+    if (w->policy->command_elsewhere) {
+        ni_report(w->f, NI_F_MEMLOCK_ELSEWHERE, "RLIMIT_MEMLOCK",
+                  "%lld KiB in this container, too low for RDMA; if the command runs in another "
+                  "container, the limit there counts, and it is not seen here",
+                  kib);
+        return;
+    }
+    ni_memlock_why(w, &why);
+    ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
+              "%lld KiB: %s; %s", kib,
+              hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
+                         "`unhandled system error`"
+                       : "too low for many connections; ibv_reg_mr may fail",
+              why.buf);
+}
+
 void ni_rule_memlock(const struct ni_work *w)
 {
     const struct ni_self *s = &w->inv->self;
@@ -178,15 +213,6 @@ void ni_rule_memlock(const struct ni_work *w)
     const int64_t top = l->hard < want ? l->hard : want;
     l->soft = s->memlock_soft.v < top ? top : s->memlock_soft.v;
     l->harmless = l->soft < ni_memlock_enough && ni_command_may_lock(w);
-    if (w->plan->n_chosen == 0 || l->soft >= ni_memlock_enough || l->harmless)
-        return;
-    const bool hopeless = l->soft <= ni_memlock_hopeless;
-    struct ni_text why = NI_TEXT(200);
-    ni_memlock_why(w, &why);
-    ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
-              "%lld KiB: %s; %s", (long long)(l->soft / 1024),
-              hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
-                         "`unhandled system error`"
-                       : "too low for many connections; ibv_reg_mr may fail",
-              why.buf);
+    if (w->plan->n_chosen > 0 && l->soft < ni_memlock_enough && !l->harmless)
+        report_limit(w, l->soft);
 }

@@ -30,8 +30,11 @@ static bool holds(const struct ni_route *r, bool v4, const uint8_t ip[NI_GID_BYT
     return ni_ip_same_prefix(r->dest, ip, bits);
 }
 
+enum hop { CONNECTED, THROUGH_ROUTER };
+
+/* Returns the most specific route of that kind from an interface to an address; NULL: none. */
 static const struct ni_route *find_route(const struct ni_net *net, const struct ni_end *from,
-                                         const uint8_t to[NI_GID_BYTES], bool gateway)
+                                         const uint8_t to[NI_GID_BYTES], enum hop hop)
 {
     const bool v4 = ni_ip_is_v4(to);
     const struct ni_route *all = v4 ? net->route : net->route6, *best = NULL;
@@ -40,25 +43,25 @@ static const struct ni_route *find_route(const struct ni_net *net, const struct 
     for (unsigned i = 0; i < n; i++) {
         const struct ni_route *r = &all[i];
 
-        if (r->gateway == gateway && strcmp(r->ifname, from->ifname) == 0 && holds(r, v4, to) &&
-            (!best || r->bits > best->bits))
+        if (r->gateway == (hop == THROUGH_ROUTER) && strcmp(r->ifname, from->ifname) == 0 &&
+            holds(r, v4, to) && (!best || r->bits > best->bits))
             best = r;
     }
     return best;
 }
 
-const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
-                                   const uint8_t ip[NI_GID_BYTES], bool gateway)
+const struct ni_route *ni_connected_route(const struct ni_net *net, const char *ifname,
+                                          const uint8_t ip[NI_GID_BYTES])
 {
     const struct ni_end from = {ifname, ip};
 
-    return ni_ip_is_v4(ip) ? find_route(net, &from, ip, gateway) : NULL;
+    return ni_ip_is_v4(ip) ? find_route(net, &from, ip, CONNECTED) : NULL;
 }
 
 /* Returns the connected route of the end's network, or NULL. */
 static const struct ni_route *subnet_of(const struct ni_net *net, const struct ni_end *end)
 {
-    return find_route(net, end, end->ip, false);
+    return find_route(net, end, end->ip, CONNECTED);
 }
 
 static bool are_one_network(const struct ni_net *net, const struct ni_end *a,
@@ -88,8 +91,8 @@ enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
         return NI_PATH_UNKNOWN;
     if (are_one_network(net, a, b))
         return NI_PATH_THERE;
-    if (find_route(net, a, b->ip, true) || find_route(net, b, a->ip, true))
-        return NI_PATH_THERE; /* the route leads through a router */
+    if (find_route(net, a, b->ip, THROUGH_ROUTER) || find_route(net, b, a->ip, THROUGH_ROUTER))
+        return NI_PATH_THERE;
     return are_routes_known(net, v4) ? NI_PATH_NONE : NI_PATH_UNKNOWN;
 }
 
@@ -216,8 +219,8 @@ static void check_subnets(const struct ni_work *w)
         const struct ni_end here = {first->ndev, first->ip}, there = {gid->ndev, gid->ip};
 
         if (!are_one_network(net, &here, &there) &&
-            ni_route_to(net, here.ifname, there.ip, false) &&
-            ni_route_to(net, there.ifname, here.ip, false))
+            ni_connected_route(net, here.ifname, there.ip) &&
+            ni_connected_route(net, there.ifname, here.ip))
             ni_report(w->f, NI_F_GID_SUBNETS, ni_port_name(w->inv, w->plan->chosen[i]).text,
                       "its GID and that of %s are in different subnets, and each port has an "
                       "address in both",
@@ -232,7 +235,7 @@ static bool have_subnets(const struct ni_work *w)
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_gid *gid = ni_chosen(w, i).gid;
 
-        if (!gid || !ni_ip_is_v4(gid->ip) || !ni_route_to(net, gid->ndev, gid->ip, false))
+        if (!gid || !ni_ip_is_v4(gid->ip) || !ni_connected_route(net, gid->ndev, gid->ip))
             return false;
     }
     return net->route_known == NI_KNOWN;

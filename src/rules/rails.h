@@ -19,10 +19,10 @@ struct ni_end {
 enum ni_path { NI_PATH_UNKNOWN, NI_PATH_NONE, NI_PATH_THERE };
 ni_rule_fn ni_rule_rails;
 
-/* Returns the most specific IPv4 route of the main table that goes over that interface and holds
-   the address; NULL. gateway: it leads through a router; otherwise it is connected. */
-const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
-                                   const uint8_t ip[NI_GID_BYTES], bool gateway);
+/* Returns the most specific connected IPv4 route of the main table that goes over that interface and
+   holds the address; NULL. */
+const struct ni_route *ni_connected_route(const struct ni_net *net, const char *ifname,
+                                          const uint8_t ip[NI_GID_BYTES]);
 
 /* Returns THERE if a packet that leaves through one interface can reach the network of the other:
    they share a subnet, or a route of one leads through a router to the other. UNKNOWN if a table of

@@ -345,7 +345,8 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
     const unsigned require = w->policy->require;
     const bool demanded = (require & NI_REQUIRE_MEMLOCK) != 0;
     /* a demand for RDMA includes the memory of its first connection */
-    const bool hopeless = w->plan->n_chosen > 0 && soft <= ni_memlock_hopeless;
+    const bool hopeless =
+        w->plan->n_chosen > 0 && soft <= ni_memlock_hopeless && !w->policy->command_elsewhere;
     const struct demand *d = demand_of(demanded ? NI_REQUIRE_MEMLOCK : require & BY_RDMA);
     struct ni_text why = NI_TEXT(300);
 

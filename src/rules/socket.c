@@ -47,8 +47,8 @@ static void count_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum r
    or_unknown: an IPv4 address that the route table ties to no interface (a /32, source routing in
    other tables, two interfaces in one subnet) counts as this one's. own: the address that is the
    interface's, or NULL. */
-static struct address address_of(const struct ni_work *w, const char *ifname, bool or_unknown,
-                                 const uint8_t *own)
+static struct address find_address(const struct ni_work *w, const char *ifname, bool or_unknown,
+                                   const uint8_t *own)
 {
     const struct ni_net *net = &w->inv->net;
     const char *family = ni_user_value(w, family_variable);
@@ -59,7 +59,7 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
         bool its = strcmp(a->ifname, ifname) == 0;
 
         if (!its && or_unknown && !ni_ip_is_link_local(a->ip)) {
-            const struct ni_route *r = a->ifname[0] ? ni_route_to(net, ifname, a->ip, false) : NULL;
+            const struct ni_route *r = a->ifname[0] ? ni_connected_route(net, ifname, a->ip) : NULL;
 
             its = !a->ifname[0] || (r && r->bits > 0); /* other hosts may be in its subnet */
         }
@@ -78,9 +78,15 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
     return (struct address){v6, false};
 }
 
+/* Returns the address that the interface has, or may have. */
+static struct address address_of(const struct ni_work *w, const char *ifname)
+{
+    return find_address(w, ifname, true, NULL);
+}
+
 static bool has_address(const struct ni_work *w, const char *ifname)
 {
-    return address_of(w, ifname, true, NULL).reach == PEERS;
+    return address_of(w, ifname).reach == PEERS;
 }
 
 bool ni_sockets_are_v6(const struct ni_work *w)
@@ -92,7 +98,7 @@ bool ni_sockets_are_v6(const struct ni_work *w)
     while (ni_split(&list, ',', &s)) {
         if (!ni_copyn(name, sizeof(name), s.p, s.n) || !*name)
             return false;
-        const struct address a = address_of(w, name, true, NULL);
+        const struct address a = address_of(w, name);
         if (a.v4 || a.reach == NO_ADDRESS)
             return false;
     }
@@ -164,7 +170,7 @@ static void add_option(const struct ni_work *w, struct list *l)
         if (!ni_copyn(name, sizeof(name), s.p, s.n))
             continue;
         const struct ni_netdev *d = ni_find_netdev(w->inv, name);
-        const enum reach reach = address_of(w, name, true, NULL).reach;
+        const enum reach reach = address_of(w, name).reach;
         const bool up = d && d->running;
 
         if (up && reach == PEERS)
@@ -177,6 +183,13 @@ static void add_option(const struct ni_work *w, struct list *l)
             ni_report(w->f, NI_F_SOCKET_UNUSABLE, name,
                       "named by --sockets, but not up with an address in this network namespace");
     }
+}
+
+/* Returns the address that the interface certainly has. own: an address of it, or NULL. */
+static struct address certain_address_of(const struct ni_work *w, const char *ifname,
+                                         const uint8_t *own)
+{
+    return find_address(w, ifname, false, own);
 }
 
 /* Adds the interfaces of the chosen ports: for RoCE the one that has the GID's address, for
@@ -197,7 +210,7 @@ static void add_rails(const struct ni_work *w, struct list *l)
         if (!has_ndev)
             w->plan->needs |= NI_NEED_OWN_NETDEVS;
         const uint8_t *own = has_ndev && c.gid->owner == NI_OWNER_POD ? c.gid->ip : NULL;
-        if (d && d->running && address_of(w, d->name, false, own).reach == PEERS)
+        if (d && d->running && certain_address_of(w, d->name, own).reach == PEERS)
             add_interface(l, d->name);
     }
 }
@@ -239,7 +252,7 @@ static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
     for (unsigned i = 0; i < net->n_addr; i++) {
         const uint8_t *ip = net->addr[i].ip;
         const struct ni_route *subnet =
-            ni_ip_is_v4(ip) ? ni_route_to(net, ifname, ip, false) : NULL;
+            ni_ip_is_v4(ip) ? ni_connected_route(net, ifname, ip) : NULL;
 
         if (subnet && subnet->bits > 0)
             return ip;
@@ -524,7 +537,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
 
         if (!d->running || !ni_nccl_match(user, d->name, -1))
             continue;
-        const struct address a = address_of(w, d->name, true, NULL);
+        const struct address a = address_of(w, d->name);
 
         if (a.reach == PEERS)
             add_interface(l, d->name);

@@ -407,7 +407,7 @@ static void tell_taken(const struct ni_work *w, int at)
     const struct ni_inventory *inv = w->inv;
     const struct ni_port *port = &inv->port[at];
     const struct ni_port *other = w->plan->n_chosen > 0 ? ni_chosen(w, 0).port : NULL;
-    const int best = ni_best_gid(inv, port, false);
+    const int best = ni_best_gid(inv, port);
     const struct ni_gid *g = best < 0 ? NULL : &inv->gid[best];
     const bool good = port->link == NI_LINK_IB || ni_has_routable_gid(inv, port);
     const struct ni_gid_end end = ni_gid_end(inv, port, &w->plan->gid_selection);
@@ -421,7 +421,8 @@ static void tell_taken(const struct ni_work *w, int at)
         harm = "its connections may fail";
     else if (port->link != other->link)
         harm = "InfiniBand and RoCE together end the job";
-    else if (port->link == NI_LINK_ROCE && !end.unproven && !ni_is_as_good(end.gid, g, true))
+    else if (port->link == NI_LINK_ROCE && !end.unproven &&
+             !ni_is_as_good(end.gid, g, NI_ANY_FAMILY))
         harm = "the GID that NCCL takes there is wrong";
     else if (ni_is_softroce_beside(&inv->hca[port->hca], &inv->hca[other->hca]))
         harm = ni_softroce_mixed;

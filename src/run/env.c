@@ -52,7 +52,7 @@ int ni_cmd_env(struct ni_context *ctx)
         return r;
     ni_say_findings(ctx);
     if (ctx->plan.refuse)
-        return ni_refuse(ctx, ctx->plan.refuse_why, true);
+        return ni_refuse(ctx, ctx->plan.refuse_why, NI_LEAVE_FINDINGS);
     text = ni_long_text();
     bad = ni_put_env(&text, &view, ni_env_options.format);
     if (bad)

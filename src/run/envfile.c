@@ -96,7 +96,7 @@ const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *v
         if (s->origin == NI_FROM_RULE && !carries(format, s))
             return s;
     }
-    struct ni_json j = ni_json_on(out, true);
+    struct ni_json j = ni_json_on(out, NI_JSON_INDENTED);
     if (format == NI_FMT_JSON)
         ni_json_object(&j, NULL);
     for (unsigned i = 0; i < plan->n_setting; i++) {

@@ -115,7 +115,7 @@ static int fail_to_install(struct ni_context *ctx, int err, const char *path, co
     for (size_t i = 0; strcmp(path, NI_SELF) != 0 && i < NI_COUNT(advice); i++)
         if (advice[i].err == -err)
             ni_putf(&t, "; %s%s", advice[i].text, more);
-    ni_last_words(ctx, t.buf, false);
+    ni_last_words(ctx, t.buf, NI_LEAVE_REASON);
     return NI_EXIT_FAILED;
 }
 

@@ -107,14 +107,16 @@ static bool has_own_settings(const struct ni_plan *plan)
     return false;
 }
 
+enum preflight { PREFLIGHT_BAD, PREFLIGHT_NOT_BAD };
+
 /* Says why a demand or --strict stops the command; NULL: neither does. */
-static const char *refusal_of(const struct ni_context *ctx, bool preflight_failed)
+static const char *refusal_of(const struct ni_context *ctx, enum preflight preflight)
 {
     if (ctx->plan.refuse)
         return ctx->plan.refuse_why;
     if (!ctx->options.strict)
         return NULL;
-    if (preflight_failed)
+    if (preflight == PREFLIGHT_BAD)
         return "--strict, and the preflight is bad";
     return ni_exit_status(ctx) != 0 ? "--strict, and there are warnings or errors" : NULL;
 }
@@ -136,7 +138,7 @@ static int start(struct ni_context *ctx, const char **refusal)
         ni_putf(&lost, "%s (%s)", no_room, ni_errno_name(envp ? E2BIG : ENOMEM));
         ni_report(&ctx->findings, NI_F_EXEC_NO_ROOM, ctx->operands[0], "%s", lost.buf);
         ni_refuse_demand(&ctx->work, ~0U, lost.buf);
-        *refusal = refusal_of(ctx, false);
+        *refusal = refusal_of(ctx, PREFLIGHT_NOT_BAD);
         ni_say_findings(ctx);
         if (*refusal)
             return 0;
@@ -144,7 +146,7 @@ static int start(struct ni_context *ctx, const char **refusal)
         why = NI_TEXT(2048);
         status = ni_exec(ctx->operands, envp ? envp : ctx->own.entry, &why, &too_big);
     }
-    (void)ni_refuse(ctx, why.buf, false);
+    (void)ni_refuse(ctx, why.buf, NI_LEAVE_REASON);
     return status;
 }
 
@@ -170,7 +172,7 @@ int ni_cmd_run(struct ni_context *ctx)
         trials =
             ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
     ni_say_findings(ctx);
-    refusal = refusal_of(ctx, false);
+    refusal = refusal_of(ctx, PREFLIGHT_NOT_BAD);
     const bool allowed = !refusal && (ctx->options.policy.preflight == NI_DEMAND_OFF ||
                                       ni_preflight_allows(ctx, trials));
     if (allowed) {
@@ -180,9 +182,9 @@ int ni_cmd_run(struct ni_context *ctx)
     }
     /* a demand for a good verdict has reported it already */
     if (!refusal && (policy->require & NI_REQUIRE_PREFLIGHT) == 0)
-        refusal = refusal_of(ctx, true);
+        refusal = refusal_of(ctx, PREFLIGHT_BAD);
     if (refusal)
-        (void)ni_refuse(ctx, refusal, true);
+        (void)ni_refuse(ctx, refusal, NI_LEAVE_FINDINGS);
     ni_leave_snapshot(ctx, ni_run_options.refusal_snapshot);
     return NI_EXIT_REFUSED;
 }

@@ -49,7 +49,7 @@ static bool is_missed(const struct ni_work *w, int at)
         !ni_is_listed(w, at) ||
         ni_is_chosen(w, port->hca)) /* of two ports one may be without a cable */
         return false;
-    return ni_is_down(port) || (port->link == NI_LINK_ROCE && ni_best_gid(inv, port, false) < 0);
+    return ni_is_down(port) || (port->link == NI_LINK_ROCE && ni_best_gid(inv, port) < 0);
 }
 
 void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret)

@@ -37,9 +37,11 @@ static struct ni_span thing_bytes(const void *things, uint32_t number)
     return (struct ni_span){(const char *)&is[number - 1], sizeof(*is)};
 }
 
-/* Returns the number of a thing, from 1; 0: it was not met and must not be added, or there is no
-   room. */
-static uint32_t thing_number(struct ni_mask *m, uint64_t is, bool add)
+/* Whether a thing that was not met yet gets a number. */
+enum unmet { LEAVE_UNMET, NUMBER_UNMET };
+
+/* Returns the number of a thing, from 1; 0: it has none, or there is no room. */
+static uint32_t thing_number(struct ni_mask *m, uint64_t is, enum unmet unmet)
 {
     const struct ni_index index = {m->place, NI_COUNT(m->place), m->seed};
     const struct ni_span bytes = {(const char *)&is, sizeof(is)};
@@ -47,7 +49,7 @@ static uint32_t thing_number(struct ni_mask *m, uint64_t is, bool add)
 
     if (*place > 0)
         return *place;
-    if (!add || m->n == MAX_THINGS)
+    if (unmet == LEAVE_UNMET || m->n == MAX_THINGS)
         return 0;
     m->is[m->n++] = is;
     *place = m->n;
@@ -70,7 +72,7 @@ static void mask_ip(struct ni_mask *m, uint8_t ip[NI_GID_BYTES], bool is_guid)
     if (ni_ip_is_v4(ip) || id >> 32 == 0)
         return;
     bool own = is_guid || ni_ip_is_link_local(ip) || (id >> 24 & 0xffff) == 0xfffe;
-    uint32_t number = thing_number(m, id & ~UNIVERSAL, own);
+    uint32_t number = thing_number(m, id & ~UNIVERSAL, own ? NUMBER_UNMET : LEAVE_UNMET);
     if (number > 0)
         id = (id & UNIVERSAL) | (ID_BASE + number);
     for (unsigned i = NI_GID_BYTES; i-- > 8; id >>= 8)
@@ -90,7 +92,7 @@ void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
     enum { LONG = 32 };
     const size_t before = ret->len;
 
-    ni_putf(ret, "name-%u", thing_number(m, ni_hash(1, name), true));
+    ni_putf(ret, "name-%u", thing_number(m, ni_hash(1, name), NUMBER_UNMET));
     while (name.n > LONG && ret->len - before < name.n && !ret->cut)
         ni_put(ret, "x");
 }
@@ -257,17 +259,20 @@ static void put_component(struct ni_mask *m, struct ni_span name, bool device, s
         ni_put(ret, ends_in_text(name, "-metadata.json") ? "-metadata.json" : metadata);
 }
 
-static void put_masked_path(struct ni_mask *m, struct ni_span path, bool sysfs, bool device,
+/* Where a path lies: in sys/, in dev/infiniband/, or elsewhere. */
+enum place { ELSEWHERE, IN_SYSFS, IN_DEVICES };
+
+static void put_masked_path(struct ni_mask *m, struct ni_span path, enum place place,
                             struct ni_text *ret)
 {
     for (;;) {
         const char *slash = memchr(path.p, '/', path.n);
         const struct ni_span name = {path.p, slash ? (size_t)(slash - path.p) : path.n};
 
-        if (is_usual(name) || (sysfs && is_of_sysfs(name)))
+        if (is_usual(name) || (place == IN_SYSFS && is_of_sysfs(name)))
             ni_putn(ret, name.p, name.n);
         else
-            put_component(m, name, sysfs || device, ret);
+            put_component(m, name, place != ELSEWHERE, ret);
         if (!slash)
             return;
         ni_put(ret, "/");
@@ -277,7 +282,7 @@ static void put_masked_path(struct ni_mask *m, struct ni_span path, bool sysfs, 
 
 void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret)
 {
-    put_masked_path(m, path, false, false, ret);
+    put_masked_path(m, path, ELSEWHERE, ret);
 }
 
 /* Entries of dev/ that nobody reads are left out, for they show the node. */
@@ -287,10 +292,13 @@ bool ni_mask_entry_path(struct ni_mask *m, const struct ni_entry *e, struct ni_t
     const struct ni_span name = ni_span_of(e->name);
     const bool foreign = device ? !ni_has_prefix(e->name, "uverbs") && ni_is_name(name, NI_DEV_NAME)
                                 : ni_has_prefix(e->path, "dev/");
+    enum place place = ni_has_prefix(e->path, "sys/") ? IN_SYSFS : ELSEWHERE;
 
     if (foreign && e->kind == NI_ENTRY_DIR && e->sure == 0 && !is_usual(name))
         return false;
-    put_masked_path(m, ni_span_of(e->path), ni_has_prefix(e->path, "sys/"), device, ret);
+    if (device)
+        place = IN_DEVICES;
+    put_masked_path(m, ni_span_of(e->path), place, ret);
     return true;
 }
 
@@ -305,7 +313,7 @@ void ni_mask_target(struct ni_mask *m, const struct ni_entry *e, struct ni_text 
                      UINT32_MAX, &number) == 0)
         ni_putn(ret, target.p, target.n);
     else
-        put_masked_path(m, target, ni_has_prefix(e->path, "sys/"), false, ret);
+        put_masked_path(m, target, ni_has_prefix(e->path, "sys/") ? IN_SYSFS : ELSEWHERE, ret);
 }
 
 /* ---- words ---- */
@@ -347,7 +355,7 @@ static size_t try_forms(struct ni_mask *m, struct ni_span s, struct ni_text *ret
             continue;
         size_t n = strlen(forms[f].form);
         (void)ni_copy(mask, sizeof(mask), forms[f].mask);
-        uint32_t number = thing_number(m, ni_hash(1, (struct ni_span){s.p, n}), true);
+        uint32_t number = thing_number(m, ni_hash(1, (struct ni_span){s.p, n}), NUMBER_UNMET);
         for (size_t i = n; i-- > 0 && number > 0;) {
             if (forms[f].form[i] != 'x')
                 continue;

@@ -193,6 +193,11 @@ static void put_entry_text(struct ni_text *t, struct ni_span s, bool is_path)
     ni_put(t, blank ? "\\x20" : "");
 }
 
+static void put_entry_path(struct ni_text *t, struct ni_span path)
+{
+    put_entry_text(t, path, true);
+}
+
 static struct ni_span dir_of(const struct ni_entry *e)
 {
     return (struct ni_span){e->path, (size_t)(e->name - e->path) - (e->name > e->path)};
@@ -282,15 +287,15 @@ static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
         if (e->kind != NI_ENTRY_DIR && !ni_is_same_span(dir, base) && run < n &&
             e[run].up == e->up) {
             ni_put(t, "d ");
-            put_entry_text(t, dir, true);
+            put_entry_path(t, dir);
             ni_put(t, "\n");
             base = dir;
         }
         ni_putf(t, "%c ", letters[e->kind]);
-        put_entry_text(t, dir.n > 0 && ni_is_same_span(dir, base) ? ni_span_of(".") : dir, true);
+        put_entry_path(t, dir.n > 0 && ni_is_same_span(dir, base) ? ni_span_of(".") : dir);
         ni_put(t, dir.n > 0 ? "/" : "");
         if (run == 1)
-            put_entry_text(t, ni_span_of(e->name), true);
+            put_entry_path(t, ni_span_of(e->name));
         else
             ni_putf(t, "{%s..%s}", e->name, e[run - 1].name);
         if (e->kind == NI_ENTRY_ERR) {

@@ -27,6 +27,7 @@ job.key.host|tests/cli/preflight.sh|job.key.host|only pods that meet can show it
 job.key.name|tests/cli/preflight.sh|job.key.name|only pods that meet can show it
 job.refused|tests/unit/preflight/test_coordinator.c|NI_F_JOB_REFUSED[^A-Z_]|only pods that meet can show it
 wait.over|tests/unit/cli/test_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
+memlock.elsewhere|tests/cli/doctor.sh|memlock.elsewhere|only a file of settings shows it, and a golden case writes none
 verbs.dmabuf.none|tests/unit/selftest/test_trials.c|NI_F_VERBS_DMABUF[^A-Z_]|only a device can say so, and a golden case has none
 verbs.gid|tests/unit/selftest/test_trials.c|NI_F_VERBS_GID[^A-Z_]|only a device can say so, and a golden case has none
 verbs.memlock|tests/unit/selftest/test_trials.c|NI_F_VERBS_MEMLOCK[^A-Z_]|only a device can say so, and a golden case has none

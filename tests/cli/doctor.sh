@@ -70,4 +70,12 @@ same "--brief: healthy" "0 READY: no findings" "$status $(cat out)"
 matches "--brief: the subjects of one id stand together" "*warning: gid.v1-only: mlx5_6/1, mlx5_7/1: *" "$(cat out)"
 doctor --brief --json
 same "--brief --json" "125 nccl-init: error: --json and --brief exclude each other" "$status $(head -n 1 err)"
+
+# A pod of 8 MiB that has its settings from a file, as the label conf writes it.
+"$bin" doctor --root="$nodes/cluster-conf.tree" >out 2>err
+matches "a setting of a file is nobody's own" "*info    nccl.conf * user.cross-nic.open *" "$(cat out)"
+matches "another container's limit is no error of this one" "*warning: memlock.elsewhere: RLIMIT_MEMLOCK: 8192 KiB in this container*" \
+    "$("$bin" env --root="$nodes/cluster-conf.tree" --require=rdma -o written 2>&1)"
+same "... and refuses nothing" yes "$([ -e written ] && echo yes)"
+matches "on standard output it is one" "*error: memlock.too-low: *" "$("$bin" env --root="$nodes/cluster-conf.tree" 2>&1)"
 finish

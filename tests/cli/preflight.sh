@@ -328,6 +328,12 @@ sleep 0.5
 kill -STOP "$(pgrep -P $!)"
 wait $! && status=0 || status=$?
 same "the child of pod 0 is stopped" "1 preflight: bad: its process did not answer within 1 s; was it stopped?" "$status $(cat out)"
+"$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --within=1 >out 2>err &
+sleep 0.5
+kill -STOP "$(pgrep -P $!)"
+wait $! && status=0 || status=$?
+same "the child of pod 1 is stopped" \
+    "1 preflight: bad: pod 0 was not found within 1 s: the name server does not answer, or this pod's process was stopped" "$status $(cat out)"
 # the participant of pod 0, a child of the child: pod 0 says what it knows, and does not wait for it
 "$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --job=test --within=20 >0.out 2>0.err &
 pod0=$!

@@ -222,7 +222,7 @@ void pod_decide(struct pod *pod)
 
     ctx->options = pod->given;
     ctx->taken = pod->taken;
-    (void)ni_args_env(ctx, &ctx->env, true);
+    (void)ni_args_env(ctx, &ctx->env, NI_ENV_RECORDED);
     ni_flow_decide(ctx);
     if (ctx->verb == NI_VERB_DOCTOR)
         ni_diagnose(&ctx->work, &pod->diagnosis);

@@ -359,7 +359,7 @@ static void check_finding(const struct ni_finding *finding)
     for (int json = 0; json <= 1; json++) {
         char out[6144];
         struct ni_text t = ni_text_on(out, sizeof(out));
-        struct ni_json j = ni_json_on(&t, false);
+        struct ni_json j = ni_json_on(&t, NI_JSON_LINE);
         if (json)
             ni_json_finding(&j, finding);
         else

@@ -91,7 +91,7 @@ static int parse(unsigned verb, const char *line)
     return r;
 }
 
-static int parse_env(unsigned verb, char *const entry[], bool recorded, uint64_t taken)
+static int parse_env(unsigned verb, char *const entry[], enum ni_env_of of, uint64_t taken)
 {
     const struct ni_env env = {entry};
     int r;
@@ -99,7 +99,7 @@ static int parse_env(unsigned verb, char *const entry[], bool recorded, uint64_t
     context.verb = verb;
     context.taken = taken;
     listen();
-    r = ni_args_env(&context, &env, recorded);
+    r = ni_args_env(&context, &env, of);
     heard();
     return r;
 }
@@ -473,13 +473,13 @@ static void test_variables(void **state)
                      (char[]){"NCCLINIT=1"},        NULL};
 
     (void)state;
-    assert_int_equal(parse_env(NI_VERB_RUN, entry, false, bit("hcas")), 0);
+    assert_int_equal(parse_env(NI_VERB_RUN, entry, NI_ENV_OWN, bit("hcas")), 0);
     assert_int_equal(options->policy.mode, NI_MODE_TCP); /* the first, as getenv */
     assert_null(options->policy.hcas);                   /* the command line had it */
     assert_true(options->strict);
     assert_int_equal(context.taken, bit("hcas") | bit("mode") | bit("strict"));
     /* A wrong value counts where the option belongs to the verb. */
-    assert_int_equal(parse_env(NI_VERB_ENV, entry, false, 0), NI_EXIT_REFUSED);
+    assert_int_equal(parse_env(NI_VERB_ENV, entry, NI_ENV_OWN, 0), NI_EXIT_REFUSED);
     assert_string_equal(said,
                         "nccl-init: error: NCCLINIT_FORMAT: `nonsense` is not valid; expected "
                         "one of: sh, k8s, docker, nccl.conf, json\n");
@@ -498,7 +498,7 @@ static void test_wrong_variables(void **state)
     const struct ni_findings *findings = &context.findings;
 
     (void)state;
-    assert_int_equal(parse_env(NI_VERB_RUN, entry, false, 0), 0);
+    assert_int_equal(parse_env(NI_VERB_RUN, entry, NI_ENV_OWN, 0), 0);
     assert_int_equal(findings->n, 5);
     for (unsigned i = 0; i < findings->n; i++)
         assert_int_equal(findings->at[i].id, NI_F_OPTION_INVALID);
@@ -508,7 +508,7 @@ static void test_wrong_variables(void **state)
                         "`yes` is not valid; expected one of: auto, off, PIX, PXB, PHB, SYS");
     assert_int_equal(options->policy.mode, NI_MODE_TCP); /* the rest is still read */
     assert_int_equal(options->policy.gdr, NI_DIST_UNKNOWN);
-    assert_int_equal(parse_env(NI_VERB_PLAN, unknown, false, 0), NI_EXIT_REFUSED);
+    assert_int_equal(parse_env(NI_VERB_PLAN, unknown, NI_ENV_OWN, 0), NI_EXIT_REFUSED);
     assert_string_equal(said, "nccl-init: error: NCCLINIT_FROB: no option has this variable\n");
 }
 
@@ -520,7 +520,7 @@ static void unclear(const char *entry, const char *reason)
 
     (void)reset(NULL);
     assert_true(ni_copy(text, sizeof(text), entry));
-    assert_int_equal(parse_env(NI_VERB_RUN, env, false, 0), NI_EXIT_REFUSED);
+    assert_int_equal(parse_env(NI_VERB_RUN, env, NI_ENV_OWN, 0), NI_EXIT_REFUSED);
     assert_true(
         ni_format(line, sizeof(line), "nccl-init: error: command not started: %s\n", reason));
     assert_string_equal(said, line);
@@ -565,18 +565,18 @@ static void test_near_prefixes(void **state)
     for (unsigned i = 0; i < NI_COUNT(near); i++) {
         (void)reset(NULL);
         assert_true(ni_format(text, sizeof(text), "%s=1", near[i]));
-        if (parse_env(NI_VERB_RUN, env, false, 0) != NI_EXIT_REFUSED)
+        if (parse_env(NI_VERB_RUN, env, NI_ENV_OWN, 0) != NI_EXIT_REFUSED)
             fail_msg("%s is no demand", text);
     }
     for (unsigned i = 0; i < NI_COUNT(far); i++) {
         (void)reset(NULL);
         assert_true(ni_format(text, sizeof(text), "%s=1", far[i]));
-        if (parse_env(NI_VERB_RUN, env, false, 0) != 0 || context.findings.n > 0)
+        if (parse_env(NI_VERB_RUN, env, NI_ENV_OWN, 0) != 0 || context.findings.n > 0)
             fail_msg("%s counts", text);
     }
     (void)reset(NULL); /* the command line wins */
     assert_true(ni_copy(text, sizeof(text), "NCCL_INIT_REQUIRE=1"));
-    assert_int_equal(parse_env(NI_VERB_RUN, env, false, bit("require")), 0);
+    assert_int_equal(parse_env(NI_VERB_RUN, env, NI_ENV_OWN, bit("require")), 0);
     assert_int_equal(context.findings.n, 0);
 }
 
@@ -596,13 +596,13 @@ static void test_near_names(void **state)
     for (unsigned i = 0; i < NI_COUNT(near); i++) {
         (void)reset(NULL);
         assert_true(ni_format(text, sizeof(text), "NCCLINIT_%s=1", near[i]));
-        if (parse_env(NI_VERB_RUN, env, false, 0) != NI_EXIT_REFUSED)
+        if (parse_env(NI_VERB_RUN, env, NI_ENV_OWN, 0) != NI_EXIT_REFUSED)
             fail_msg("%s is no demand", text);
     }
     for (unsigned i = 0; i < NI_COUNT(far); i++) {
         (void)reset(NULL);
         assert_true(ni_format(text, sizeof(text), "NCCLINIT_%s=1", far[i]));
-        if (parse_env(NI_VERB_RUN, env, false, 0) != 0)
+        if (parse_env(NI_VERB_RUN, env, NI_ENV_OWN, 0) != 0)
             fail_msg("%s is a demand", text);
         assert_int_equal(context.findings.n, 1);
     }
@@ -615,7 +615,7 @@ static void test_near_names(void **state)
             continue;
         ni_put_variable(&t, ni_option_at(&ni_main_program, i));
         ni_put(&t, "=\x01");
-        assert_int_equal(parse_env(NI_VERB_RUN, env, false, 0), 0);
+        assert_int_equal(parse_env(NI_VERB_RUN, env, NI_ENV_OWN, 0), 0);
     }
 }
 
@@ -629,15 +629,15 @@ static void test_unclear_and_clear(void **state)
     char *twice[] = {(char[]){"NCCLINIT_MODE=tcp"}, (char[]){"NCCLINIT_MODE=rmda"}, NULL};
 
     (void)state;
-    assert_int_equal(parse_env(NI_VERB_RUN, wrong_first, false, 0), NI_EXIT_REFUSED);
+    assert_int_equal(parse_env(NI_VERB_RUN, wrong_first, NI_ENV_OWN, 0), NI_EXIT_REFUSED);
     (void)reset(NULL);
-    assert_int_equal(parse_env(NI_VERB_RUN, right_first, false, 0), NI_EXIT_REFUSED);
+    assert_int_equal(parse_env(NI_VERB_RUN, right_first, NI_ENV_OWN, 0), NI_EXIT_REFUSED);
     (void)reset(NULL);
-    assert_int_equal(parse_env(NI_VERB_RUN, right_first, false, bit("require")), 0);
+    assert_int_equal(parse_env(NI_VERB_RUN, right_first, NI_ENV_OWN, bit("require")), 0);
     assert_int_equal(context.findings.n, 1);
     assert_int_equal(context.findings.at[0].id, NI_F_OPTION_INVALID);
     (void)reset(NULL);
-    assert_int_equal(parse_env(NI_VERB_RUN, twice, false, 0), 0); /* the first, as getenv */
+    assert_int_equal(parse_env(NI_VERB_RUN, twice, NI_ENV_OWN, 0), 0); /* the first, as getenv */
     assert_int_equal(context.findings.n, 0);
 }
 
@@ -651,15 +651,15 @@ static void test_unclear_elsewhere(void **state)
     const struct ni_policy *policy = &options->policy;
 
     (void)state;
-    assert_int_equal(parse_env(NI_VERB_PLAN, own, false, 0), NI_EXIT_REFUSED);
-    assert_int_equal(parse_env(NI_VERB_PLAN, near, false, 0), NI_EXIT_REFUSED);
-    assert_int_equal(parse_env(NI_VERB_ENV, entry, false, 0), 0);
+    assert_int_equal(parse_env(NI_VERB_PLAN, own, NI_ENV_OWN, 0), NI_EXIT_REFUSED);
+    assert_int_equal(parse_env(NI_VERB_PLAN, near, NI_ENV_OWN, 0), NI_EXIT_REFUSED);
+    assert_int_equal(parse_env(NI_VERB_ENV, entry, NI_ENV_OWN, 0), 0);
     assert_int_equal(context.findings.n, 0);
     assert_string_equal(policy->unclear, "");
-    assert_int_equal(parse_env(NI_VERB_DOCTOR, entry, false, 0), 0);
+    assert_int_equal(parse_env(NI_VERB_DOCTOR, entry, NI_ENV_OWN, 0), 0);
     assert_int_equal(context.findings.at[0].id, NI_F_REQUIRE_UNCLEAR);
     (void)reset(NULL);
-    assert_int_equal(parse_env(NI_VERB_PLAN, entry, false, 0), 0);
+    assert_int_equal(parse_env(NI_VERB_PLAN, entry, NI_ENV_OWN, 0), 0);
     assert_int_equal(context.findings.n, 1);
     assert_int_equal(context.findings.at[0].id, NI_F_REQUIRE_UNCLEAR);
     assert_string_equal(context.findings.at[0].subject, "NCCLINIT_PREFLIGHT");
@@ -667,15 +667,15 @@ static void test_unclear_elsewhere(void **state)
                         "NCCLINIT_PREFLIGHT: `requier` is not valid; expected one of: off, warn, "
                         "require; did you mean `require`?");
     (void)reset(NULL);
-    assert_int_equal(parse_env(NI_VERB_ENV, own, true, 0), 0);
-    assert_int_equal(parse_env(NI_VERB_ENV, near, true, 0), 0);
-    assert_int_equal(parse_env(NI_VERB_PLAN, entry, true, 0), 0);
+    assert_int_equal(parse_env(NI_VERB_ENV, own, NI_ENV_RECORDED, 0), 0);
+    assert_int_equal(parse_env(NI_VERB_ENV, near, NI_ENV_RECORDED, 0), 0);
+    assert_int_equal(parse_env(NI_VERB_PLAN, entry, NI_ENV_RECORDED, 0), 0);
     assert_int_equal(context.findings.n, 3);
     assert_true(ni_has_prefix(policy->unclear,
                               "NCCLINIT_REQUIRE: `fast` is not valid; expected a list of: none, "));
     assert_non_null(strstr(policy->unclear, "; NCCLINIT_REQIRE: no option has this variable"));
     (void)reset(NULL);
-    assert_int_equal(parse_env(NI_VERB_ENV, own, true, bit("require")), 0);
+    assert_int_equal(parse_env(NI_VERB_ENV, own, NI_ENV_RECORDED, bit("require")), 0);
     assert_string_equal(policy->unclear, "");
 }
 
@@ -688,14 +688,14 @@ static void test_short_forms(void **state)
     (void)state;
     assert_int_equal(
         parse(NI_VERB_RUN, "--require=gpus --mode=rdma --selftest=require --preflight=require"), 0);
-    assert_int_equal(parse_env(NI_VERB_RUN, none, false, context.taken), 0);
+    assert_int_equal(parse_env(NI_VERB_RUN, none, NI_ENV_OWN, context.taken), 0);
     assert_int_equal(policy->require, NI_REQUIRE_GPUS | NI_REQUIRE_RDMA | NI_REQUIRE_SELFTEST |
                                           NI_REQUIRE_PREFLIGHT);
     assert_int_equal(policy->short_forms,
                      NI_REQUIRE_RDMA | NI_REQUIRE_SELFTEST | NI_REQUIRE_PREFLIGHT);
     (void)reset(NULL);
     assert_int_equal(parse(NI_VERB_RUN, "--require=selftest,preflight,rdma --selftest=warn"), 0);
-    assert_int_equal(parse_env(NI_VERB_RUN, none, false, context.taken), 0);
+    assert_int_equal(parse_env(NI_VERB_RUN, none, NI_ENV_OWN, context.taken), 0);
     assert_int_equal(options->policy.selftest, NI_DEMAND_REQUIRE);
     assert_int_equal(options->policy.preflight, NI_DEMAND_REQUIRE);
     assert_int_equal(policy->mode, NI_MODE_AUTO);
@@ -704,7 +704,7 @@ static void test_short_forms(void **state)
     assert_int_equal(parse(NI_VERB_RUN, "--mode=rdma --mode=tcp --selftest=require "
                                         "--selftest=off --require=gdr --require=none"),
                      0);
-    assert_int_equal(parse_env(NI_VERB_RUN, none, false, context.taken), 0);
+    assert_int_equal(parse_env(NI_VERB_RUN, none, NI_ENV_OWN, context.taken), 0);
     assert_int_equal(policy->require, 0);
     assert_int_equal(options->policy.selftest, NI_DEMAND_OFF);
     (void)reset(NULL); /* only `run` tries and meets before a command */
@@ -716,7 +716,7 @@ static void test_short_forms(void **state)
     assert_int_equal(policy->require, NI_REQUIRE_GPUS);
     assert_int_equal(policy->rails, 0);
     assert_int_equal(parse(NI_VERB_PLAN, "--require=selftest,preflight"), 0);
-    assert_int_equal(parse_env(NI_VERB_PLAN, none, false, context.taken), 0);
+    assert_int_equal(parse_env(NI_VERB_PLAN, none, NI_ENV_OWN, context.taken), 0);
     assert_int_equal(options->policy.selftest, NI_DEMAND_OFF);
     assert_int_equal(options->policy.preflight, NI_DEMAND_OFF);
 }
@@ -729,7 +729,7 @@ static void test_recorded(void **state)
                      (char[]){"NCCLINIT_GDR=off"},         NULL};
 
     (void)state;
-    assert_int_equal(parse_env(NI_VERB_ENV, entry, true, bit("gdr")), 0);
+    assert_int_equal(parse_env(NI_VERB_ENV, entry, NI_ENV_RECORDED, bit("gdr")), 0);
     assert_int_equal(context.findings.n, 0);
     assert_null(options->output);
     assert_string_equal(options->root, "/");

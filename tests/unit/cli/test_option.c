@@ -103,7 +103,7 @@ static void test_secure(void **state)
         context.options.secure = secure == 1;
         context.verb = NI_VERB_ENV;
         context.taken = 0;
-        assert_int_equal(ni_args_env(&context, &env, false), 0);
+        assert_int_equal(ni_args_env(&context, &env, NI_ENV_OWN), 0);
         assert_int_equal(context.options.policy.mode, NI_MODE_TCP);
         assert_string_equal(context.options.root, secure ? "/" : "/r");
         assert_string_equal(context.options.termination_log,

@@ -90,7 +90,7 @@ static void finding_text(struct ni_text *out, const struct ni_view *view)
 
 static void finding_json(struct ni_text *out, const struct ni_view *view)
 {
-    struct ni_json j = ni_json_on(out, false);
+    struct ni_json j = ni_json_on(out, NI_JSON_LINE);
 
     ni_json_finding(&j, &view->findings->at[0]);
 }

@@ -149,10 +149,10 @@ static void keep_result(const struct ni_job *job, const struct ni_findings *f, b
     shared->findings = *f;
 }
 
-static void keep_hub(void *arg, const char *line, bool phase)
+static void keep_hub(void *arg, const char *line, enum ni_progress kind)
 {
     (void)arg;
-    if (phase && strstr(line, "waiting for"))
+    if (kind == NI_NEW_PHASE && strstr(line, "waiting for"))
         shared->hub = getpid();
 }
 

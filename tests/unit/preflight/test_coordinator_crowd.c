@@ -109,10 +109,10 @@ static void look(const struct ni_job *job)
         shared->passed += job->result[i].step == NI_PAIR_DONE;
 }
 
-static void note_begin(void *arg, const char *line, bool phase)
+static void note_begin(void *arg, const char *line, enum ni_progress kind)
 {
     (void)arg;
-    if (phase && strstr(line, "round 1"))
+    if (kind == NI_NEW_PHASE && strstr(line, "round 1"))
         shared->begun_ms = ni_now_ms();
 }
 

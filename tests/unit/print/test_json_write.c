@@ -17,9 +17,9 @@
 
 static char buf[1024];
 
-static void write_all(struct ni_text *t, bool pretty)
+static void write_all(struct ni_text *t, enum ni_json_form form)
 {
-    struct ni_json j = ni_json_on(t, pretty);
+    struct ni_json j = ni_json_on(t, form);
     ni_json_object(&j, NULL);
     ni_json_int(&j, "least", INT64_MIN);
     ni_json_num(&j, "known", (struct ni_num){7, NI_KNOWN});
@@ -40,12 +40,12 @@ static void test_forms(void **state)
 {
     (void)state;
     struct ni_text t = ni_text_on(buf, sizeof(buf));
-    write_all(&t, false);
+    write_all(&t, NI_JSON_LINE);
     assert_string_equal(
         buf, "{\"least\": -9223372036854775808, \"known\": 7, \"denied\": null, \"none\": [], "
              "\"some\": [true, null, {}], \"te\\\"xt\": \"a\\\\b\"}\n");
     t = ni_text_on(buf, sizeof(buf));
-    write_all(&t, true);
+    write_all(&t, NI_JSON_INDENTED);
     assert_string_equal(buf, "{\n"
                              "  \"least\": -9223372036854775808,\n"
                              "  \"known\": 7,\n"
@@ -77,7 +77,7 @@ static void test_texts(void **state)
     (void)state;
     for (size_t i = 0; i < NI_COUNT(texts); i++) {
         struct ni_text t = ni_text_on(buf, sizeof(buf));
-        struct ni_json j = ni_json_on(&t, false);
+        struct ni_json j = ni_json_on(&t, NI_JSON_LINE);
         ni_json_array(&j, NULL);
         ni_json_text(&j, NULL, texts[i].text);
         ni_json_end(&j);
@@ -95,7 +95,7 @@ static void test_cut(void **state)
     (void)state;
     for (size_t cap = 1; cap < 100; cap++) {
         struct ni_text t = ni_text_on(buf, cap);
-        write_all(&t, true);
+        write_all(&t, NI_JSON_INDENTED);
         assert_true(t.cut);
         assert_int_equal(strlen(buf), cap - 1);
     }

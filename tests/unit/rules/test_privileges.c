@@ -124,6 +124,20 @@ static void test_memlock_harmless(void **state)
     assert_true(has(NI_F_MEMLOCK_TOO_LOW));
 }
 
+/* The command of a file may run in another container, whose limit is not seen here. */
+static void test_memlock_elsewhere(void **state)
+{
+    (void)state;
+    node.policy.command_elsewhere = true;
+    low_limit(0, 0, 0, 0);
+    assert_found(NI_F_MEMLOCK_ELSEWHERE, "RLIMIT_MEMLOCK",
+                 "8192 KiB in this container, too low for RDMA");
+    assert_int_equal(node.findings.n, 1);
+    node.policy.command_elsewhere = false;
+    diagnose();
+    assert_false(has(NI_F_MEMLOCK_ELSEWHERE));
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup(f, set_up)
@@ -131,6 +145,7 @@ int main(void)
         CASE(test_memlock_why),       CASE(test_memlock_user_namespace),
         CASE(test_memlock_asked),     CASE(test_memlock_asked_below_hard),
         CASE(test_memlock_permitted), CASE(test_memlock_harmless),
+        CASE(test_memlock_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -445,25 +445,38 @@ static void test_memlock_by_option(void **state)
     assert_null(strstr(node.plan.refuse_why, "--keep-caps"));
 }
 
+static bool is_refused_for_memlock(void)
+{
+    node_decide();
+    ni_require_planned_memlock(facts());
+    return node.plan.refuse;
+}
+
+/* The command of a file may run in another container: only who asks for memlock is refused. */
+static void test_memlock_elsewhere(void **state)
+{
+    (void)state;
+    node.inv.self.memlock_soft.v = node.inv.self.memlock_hard.v = 65536;
+    node.policy.require = NI_REQUIRE_RDMA;
+    assert_true(is_refused_for_memlock());
+    node.policy.command_elsewhere = true;
+    assert_false(is_refused_for_memlock());
+    node.policy.require = NI_REQUIRE_MEMLOCK;
+    assert_true(is_refused_for_memlock());
+}
+
 static void test_planned_memlock(void **state)
 {
     (void)state;
     node.policy.require = NI_REQUIRE_MEMLOCK;
-    node_decide();
-    ni_require_planned_memlock(facts());
-    assert_false(node.plan.refuse); /* unlimited */
+    assert_false(is_refused_for_memlock()); /* unlimited */
     /* The plan raises the soft limit. */
     node.inv.self.memlock_soft.v = 65536;
-    node_decide();
-    ni_require_planned_memlock(facts());
-    assert_false(node.plan.refuse);
+    assert_false(is_refused_for_memlock());
     node.inv.self.memlock_hard.v = 65536;
-    node_decide();
-    ni_require_planned_memlock(facts());
-    assert_true(node.plan.refuse);
+    assert_true(is_refused_for_memlock());
     node.inv.self.memlock_hard.known = NI_DENIED;
-    node_decide();
-    ni_require_planned_memlock(facts());
+    assert_true(is_refused_for_memlock());
     assert_non_null(strstr(node.plan.refuse_why, "not known"));
 }
 
@@ -486,6 +499,7 @@ int main(void)
         cmocka_unit_test_setup(test_all_fail, good_node),
         cmocka_unit_test_setup(test_memlock, node_reset),
         cmocka_unit_test_setup(test_memlock_by_option, node_reset),
+        cmocka_unit_test_setup(test_memlock_elsewhere, good_node),
         cmocka_unit_test_setup(test_planned_memlock, good_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

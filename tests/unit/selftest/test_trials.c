@@ -421,6 +421,10 @@ static void test_completion(void **state)
         "memory that was just registered, as happens with IOMMU translation; see iommu.translated");
     /* the finding named is one that doctor gives */
     assert_string_equal(ni_finding_kind(NI_F_IOMMU_TRANSLATED)->id, "iommu.translated");
+    RESULT.wc = 2;
+    assert_means(NI_F_VERBS_TRANSFER, "IBV_WC_LOC_QP_OP_ERR: the device cannot send here");
+    RESULT.wc = 5;
+    assert_means(NI_F_VERBS_TRANSFER, "IBV_WC_WR_FLUSH_ERR: the queue pair was already in error");
     RESULT.wc = 10;
     assert_means(NI_F_VERBS_TRANSFER, "status 10, vendor_err 81: IBV_WC_REM_ACCESS_ERR: ");
     RESULT.wc = 12;
