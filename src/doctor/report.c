@@ -273,11 +273,8 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct
         ni_putf(out, " %s\n", of.buf);
     }
     put_node_line(out, view->inv);
-    if (trials) {
-        ni_putf(out, "  self-test: %u of %u ports passed", trials->passed, trials->n);
-        ni_put_untried(out, trials);
-        ni_put(out, "\n");
-    }
+    if (trials)
+        ni_putf(out, "  self-test: %u of %u ports passed\n", trials->passed, trials->n);
     put_faults(out, view);
     put_good(out, view, diagnosis);
     put_rest(out, view, diagnosis);

@@ -65,7 +65,7 @@ row() {
     all=${all#*$'\n--\n'}
     case $expected in
     -) matches "$what: --require=memlock starts it" "*status 0" "$all" ;;
-    *) matches "$what: --require=memlock refuses, and says the same" "*error: command not started: --require=memlock, but only*$why*status 125" "$all" ;;
+    *) matches "$what: --require=memlock refuses, and says the same" "*error: command not started: --require=memlock, but only*${advice:-$why}*status 125" "$all" ;;
     esac
 }
 
@@ -136,7 +136,8 @@ setcap cap_ipc_lock=ep /tmp/lock
 row "both permitted" "ok ENOMEM" - "" /tmp/may -- limited 64 none 1000
 row "IPC_LOCK passed on" "ok ENOMEM" - "" /tmp/may --memlock=keep --keep-caps=ipc_lock -- \
     limited 64 none 1000
-row "IPC_LOCK not passed on" "ok ENOMEM" memlock.too-low "in the bounding set only" /tmp/lock -- limited 64 none 1000
+advice="CAP_IPC_LOCK is permitted: add --keep-caps=ipc_lock" \
+    row "IPC_LOCK not passed on" "ok ENOMEM" memlock.too-low "in the bounding set only" /tmp/lock -- limited 64 none 1000
 row "no_new_privs" "ok ENOMEM" memlock.too-low "in the bounding set only, and no_new_privs" /tmp/may -- \
     limited 64 none 1000 --no-new-privs
 row "nosuid" "ok ENOMEM" memlock.too-low "in the bounding set only" /tmp/nosuid/may -- limited 64 none 1000
