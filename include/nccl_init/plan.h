@@ -110,7 +110,7 @@ struct ni_gid_selection {
     bool v6;        /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
     bool ranged;    /* NCCL_IB_ADDR_RANGE is set */
     bool bad_range; /* ... but NCCL ignores it */
-    bool no_range;  /* ... but no address can lie in it */
+    bool no_range;  /* ... but its mask is negative: no address is in it */
     uint8_t range[NI_GID_BYTES];
     unsigned bits;   /* of the range's 128 that count */
     int64_t version; /* NCCL_IB_ROCE_VERSION_NUM */

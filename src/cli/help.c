@@ -26,14 +26,17 @@ static void put_below(struct ni_text *t, const char *s)
 
 static void put_option_help(struct ni_text *t, const struct ni_option *o)
 {
-    const char *hidden = o->initial && !ni_has_prefix(o->arg, o->initial) ? o->initial : NULL;
+    /* where the values of `arg` begin with the default, the reader sees it there */
+    const bool names_default = o->initial && !ni_has_prefix(o->arg, o->initial);
     struct ni_text help = NI_TEXT(512);
 
     ni_putf(t, "  %s--%s%s%s  (", strcmp(o->name, "output") == 0 ? "-o, " : "", o->name,
             o->arg ? "=" : "", o->arg ? o->arg : "");
     ni_put_variable(t, o);
     ni_put(t, ")\n");
-    ni_putf(&help, "%s%s%s", o->help, hidden ? "; default " : "", hidden ? hidden : "");
+    ni_put(&help, o->help);
+    if (names_default)
+        ni_putf(&help, "; default %s", o->initial);
     put_below(t, help.buf);
 }
 

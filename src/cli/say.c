@@ -195,7 +195,7 @@ void ni_say_findings(struct ni_context *ctx)
         write_line(ctx, &line);
     }
     if (ctx->findings.dropped > ctx->dropped_said)
-        ni_say(ctx, NI_LOG_WARN, "%u more findings are not shown",
+        ni_say(ctx, NI_LOG_WARN, "findings that are not shown: %u",
                ctx->findings.dropped - ctx->dropped_said);
     ctx->dropped_said = ctx->findings.dropped;
 }

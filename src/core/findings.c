@@ -152,14 +152,20 @@ static bool is_of_device(const char *path, const char *device)
            (folder[strlen(device)] == '\0' || folder[strlen(device)] == '/');
 }
 
+/* Returns true if both are about one fact, and `than` tells more of it. */
 static bool is_weaker(const struct ni_finding *f, const struct ni_finding *than)
 {
     for (unsigned i = 0; i < NI_COUNT(pairs); i++) {
         if (pairs[i].weaker != f->id || pairs[i].stronger != than->id)
             continue;
-        if (pairs[i].relation == SAME)
+        switch (pairs[i].relation) {
+        case ANY:
+            return true;
+        case SAME:
             return strcmp(f->subject, than->subject) == 0;
-        return pairs[i].relation == ANY || is_of_device(f->subject, than->subject);
+        case PATH:
+            return is_of_device(f->subject, than->subject);
+        }
     }
     return false;
 }

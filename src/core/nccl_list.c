@@ -21,19 +21,22 @@ bool ni_split_port(struct ni_span entry, struct ni_span *ret_name, struct ni_spa
     return true;
 }
 
-/* Returns true if the entry takes the device and port. The port is the number that NCCL's atoi
-   reads: 0 without digits. -1 is any port; so is an empty one since 2.30.7 (before, it is 0, which
-   nothing matches). The caller checks the spelling. */
+/* Returns true if the entry takes the device and port; port -1: the name alone decides. NCCL reads
+   the entry's port with atoi: without digits it is 0, which no port has. An entry with port -1
+   takes each port. So does one with an empty port, "mlx5_0:" or "mlx5_0::1", since 2.30.7; NCCL
+   before that reads 0, and the rule user.values reports it. */
 static bool entry_matches(struct ni_span e, bool exact, const char *name, int port)
 {
-    struct ni_span device, digits;
-    const bool has_port = ni_split_port(e, &device, &digits) && digits.n > 0 && *digits.p != ':';
-    const bool same = exact ? ni_span_is(device, name) : strncmp(name, device.p, device.n) == 0;
-    int wanted;
+    struct ni_span device, text;
 
-    if (!same || port < 0 || !has_port)
-        return same;
-    wanted = (int)strtol(digits.p, NULL, 10); /* it ends at the next ':' or ',' */
+    (void)ni_split_port(e, &device, &text);
+    const bool takes_device =
+        exact ? ni_span_is(device, name) : strncmp(name, device.p, device.n) == 0;
+    if (!takes_device || port < 0)
+        return takes_device;
+    if (text.n == 0 || *text.p == ':')
+        return true;
+    const int wanted = (int)strtol(text.p, NULL, 10); /* it ends at the next ':' or ',' */
     return wanted == -1 || wanted == port;
 }
 

@@ -162,23 +162,33 @@ static void check_rate(struct check *c)
     ni_note_slow_rails(c->w);
 }
 
+/* Returns the interface whose MTU a RoCE port has: the function's own, else that of its GID. NULL:
+   neither is known. */
+static const struct ni_netdev *mtu_netdev(const struct ni_inventory *inv, const struct ni_chosen *r)
+{
+    if (r->hca->netdev >= 0)
+        return &inv->netdev[r->hca->netdev];
+    return r->gid ? ni_find_netdev(inv, r->gid->ndev) : NULL;
+}
+
 static void check_mtu(struct check *c)
 {
     const struct ni_netdev *small = NULL, *large = NULL;
 
     for (unsigned i = 0; i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
-        /* the MTU of a RoCE port is that of the function's own interface, else that of its GID's */
-        const struct ni_netdev *d = NULL;
+        const struct ni_netdev *d = mtu_netdev(c->inv, &r);
+        const bool is_known = d && d->mtu.known == NI_KNOWN;
 
-        if (r.hca->netdev >= 0)
-            d = &c->inv->netdev[r.hca->netdev];
-        else if (r.gid)
-            d = ni_find_netdev(c->inv, r.gid->ndev);
-        if (r.port->link != NI_LINK_ROCE || !saw(c, d && d->mtu.known == NI_KNOWN) || !d)
+        if (r.port->link != NI_LINK_ROCE)
             continue;
-        small = !small || d->mtu.v < small->mtu.v ? d : small;
-        large = !large || d->mtu.v > large->mtu.v ? d : large;
+        (void)saw(c, is_known);
+        if (!is_known)
+            continue;
+        if (!small || d->mtu.v < small->mtu.v)
+            small = d;
+        if (!large || d->mtu.v > large->mtu.v)
+            large = d;
     }
     if (small && small->mtu.v != large->mtu.v)
         ni_report(c->f, NI_F_RAIL_MTU_DIFFERS, small->name,
@@ -268,7 +278,9 @@ static void check_gpu_nodes(struct check *c)
     static const char *const path[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
     const enum ni_known node[] = {c->inv->drivers.nvidiactl, c->inv->drivers.uvm};
 
-    for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(path); i++) {
+    if (!has_nvidia(c))
+        return;
+    for (unsigned i = 0; i < NI_COUNT(path); i++) {
         if (saw(c, is_decided(node[i])) && node[i] == NI_ABSENT)
             ni_report(
                 c->f, NI_F_GPU_NODE_MISSING, path[i],

@@ -167,7 +167,7 @@ static void put_faults(struct ni_text *out, const struct ni_view *view)
         ni_put_advice(out, &all->at[shown[i]]);
     }
     if (all->dropped > 0)
-        ni_putf(out, "  %u more findings are not shown\n", all->dropped);
+        ni_putf(out, "  findings that are not shown: %u\n", all->dropped);
 }
 
 /* Puts the checks without a fault, two in a line where they are short. */
@@ -274,7 +274,8 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct
     }
     put_node_line(out, view->inv);
     if (trials)
-        ni_putf(out, "  self-test: %u of %u ports passed\n", trials->passed, trials->n);
+        ni_putf(out, "  self-test: %u of %u port%s passed\n", trials->passed, trials->n,
+                ni_plural(trials->n));
     put_faults(out, view);
     put_good(out, view, diagnosis);
     put_rest(out, view, diagnosis);

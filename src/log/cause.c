@@ -16,19 +16,29 @@
 
 /* ---- which is the cause ---- */
 
+/* Places in the order of findings. */
+enum {
+    FAULT = 4,    /* of a setting or a device: all findings that order_of does not list */
+    PEER = 6,     /* what a rank says of another one */
+    NO_CAUSE = 14 /* from here on: never a cause */
+};
+
 /* Orders findings from those that are certainly a cause to those that only follow from one. */
 static unsigned order_of(enum ni_finding_id id)
 {
     static const uint8_t order[NI_F_COUNT] = {
-        [NI_F_LOG_EXCEPTION] = 1,   [NI_F_LOG_EXIT] = 2,         [NI_F_LOG_COLLECTIVE] = 3,
-        [NI_F_LOG_WARN] = 5,        [NI_F_LOG_PEER_REFUSED] = 6, [NI_F_LOG_PEER_UNREACHABLE] = 6,
-        [NI_F_LOG_PEER_SILENT] = 6, [NI_F_LOG_RDMA_REMOTE] = 6,  [NI_F_LOG_RANKS_MISSING] = 8,
-        [NI_F_LOG_RENDEZVOUS] = 7,  [NI_F_LOG_TIMEOUT] = 9,      [NI_F_LOG_UNFINISHED] = 10,
-        [NI_F_LOG_LEFT] = 11,       [NI_F_LOG_PEER_DIED] = 12,   [NI_F_LOG_FAILED] = 13,
-        [NI_F_LOG_SOCKETS] = 14,    [NI_F_LOG_NONE] = 14,
+        [NI_F_LOG_EXCEPTION] = 1,       [NI_F_LOG_EXIT] = 2,
+        [NI_F_LOG_COLLECTIVE] = 3,      [NI_F_LOG_WARN] = 5,
+        [NI_F_LOG_PEER_REFUSED] = PEER, [NI_F_LOG_PEER_UNREACHABLE] = PEER,
+        [NI_F_LOG_PEER_SILENT] = PEER,  [NI_F_LOG_RDMA_REMOTE] = PEER,
+        [NI_F_LOG_RENDEZVOUS] = 7,      [NI_F_LOG_RANKS_MISSING] = 8,
+        [NI_F_LOG_TIMEOUT] = 9,         [NI_F_LOG_UNFINISHED] = 10,
+        [NI_F_LOG_LEFT] = 11,           [NI_F_LOG_PEER_DIED] = 12,
+        [NI_F_LOG_FAILED] = 13,         [NI_F_LOG_SOCKETS] = NO_CAUSE,
+        [NI_F_LOG_NONE] = NO_CAUSE,
     };
 
-    return order[id] == 0 ? 4 : order[id];
+    return order[id] == 0 ? FAULT : order[id];
 }
 
 /* Returns true for a value of the user that ends NCCL; other verbs only warn of it. */
@@ -41,7 +51,7 @@ static bool stops_nccl(enum ni_finding_id id)
    follow from them. */
 static bool is_reason(enum ni_finding_id id)
 {
-    return order_of(id) >= 4 && order_of(id) <= 6 &&
+    return order_of(id) >= FAULT && order_of(id) <= PEER &&
            (ni_finding_kind(id)->severity == NI_ERROR || stops_nccl(id));
 }
 
@@ -793,12 +803,13 @@ static void report_silent(struct ni_log *log, struct ni_findings *f)
               "connections. It was killed, or its last lines are lost");
 }
 
-/* Reports launchers that were ended, unless their rank had an end of its own before. */
+/* Reports launchers that a signal from outside stopped. Left out are those whose rank has a trouble
+   of its own: it waited in a collective, raised an exception, or aborted. */
 static void report_terminated(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
     const struct ni_log_note *first = NULL;
-    unsigned known = 0;
+    unsigned marked = 0;
 
     clear_marks(log);
     for (unsigned i = 0; i < log->n_note; i++) {
@@ -811,12 +822,12 @@ static void report_terminated(struct ni_log *log, struct ni_findings *f)
             first = note;
         if (r) {
             r->mark = 1;
-            known++;
+            marked++;
         }
     }
     if (!first)
         return;
-    if (known > 1)
+    if (marked > 1)
         ni_log_put_ranks(&who, log, 1);
     else
         put_note_owner(&who, log, first);
@@ -925,16 +936,19 @@ void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)
 const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed)
 {
     const struct ni_finding *cause = NULL;
-    const unsigned end = mixed ? 6 : 14;
+    unsigned end = mixed ? PEER : NO_CAUSE; /* the cause stands before it in the order */
 
     if (ni_findings_count(f, NI_ERROR) == 0)
         return NULL;
     for (unsigned i = 0; i < f->n; i++) {
         const struct ni_finding *it = &f->at[i];
 
-        if ((ni_finding_kind(it->id)->severity == NI_ERROR || stops_nccl(it->id)) &&
-            order_of(it->id) < end && (!cause || order_of(it->id) < order_of(cause->id)))
+        if (ni_finding_kind(it->id)->severity != NI_ERROR && !stops_nccl(it->id))
+            continue;
+        if (order_of(it->id) < end) {
             cause = it;
+            end = order_of(it->id);
+        }
     }
     return cause;
 }

@@ -11,6 +11,7 @@
 #include "log/state.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
+#include "print/words.h"
 #include "rules/job_settings.h"
 
 /* ---- which ranks there are, and what each is ---- */
@@ -369,13 +370,13 @@ static void judge_ranks(struct ni_log *log, struct ni_findings *f)
 static void judge_settings(struct ni_log *log, struct ni_findings *f)
 {
     for (unsigned k = 0; k < NI_LOG_NAMES; k++) {
-        const char *name = k == 0 ? "version" : ni_log_word(log, log->name[k]);
+        const char *name = k == NI_LOG_VERSION ? "version" : ni_log_word(log, log->name[k]);
         const struct ni_job_setting *row = ni_find_job_setting(name);
         enum ni_finding_id id = NI_F_LOG_VERSION_DIFFERS;
         ni_log_text first = 0, job = 0;
         unsigned others = 0, off_plan = 0;
 
-        if (k > 0)
+        if (k != NI_LOG_VERSION)
             id = row ? row->id : NI_F_COUNT;
 
         for (unsigned i = 0; i < log->n; i++) {
@@ -395,8 +396,8 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
                       name, ni_log_word(log, first));
         if (off_plan > 0)
             ni_report(f, NI_F_LOG_PLAN_DIFFERS, name,
-                      "the plan has %s, and %u of %u ranks took another value",
-                      ni_log_word(log, log->plan[k]), off_plan, log->n);
+                      "the plan has %s, and %u of %u rank%s took another value",
+                      ni_log_word(log, log->plan[k]), off_plan, log->n, ni_plural(log->n));
     }
 }
 
@@ -487,7 +488,7 @@ static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
     if (c.min < c.max)
         ni_putf(t, "%u to ", c.min);
     ni_putf(t, "%u %sHCA%s%s%s", c.max, c.fused > 0 && c.fused == c.uses ? "fused " : "",
-            c.max == 1 ? "" : "s", c.hosts > 1 ? " of each node" : "",
+            ni_plural(c.max), c.hosts > 1 ? " of each node" : "",
             c.fused > 0 && c.fused < c.uses ? ", some fused" : "");
 }
 
@@ -507,7 +508,7 @@ static void put_end(struct ni_text *t, const struct ni_log *log)
     }
     if (log->left_out > 0)
         ni_putf(t, "; %u rank%s of earlier attempts left out", log->left_out,
-                log->left_out == 1 ? "" : "s");
+                ni_plural(log->left_out));
 }
 
 /* Puts the number of ranks, or of processes if none is named. */
@@ -522,7 +523,7 @@ static void put_count(struct ni_text *t, const struct ni_log *log)
     if (last && last->size > (int)named)
         ni_putf(t, "%u of %d ranks", named, last->size);
     else if (named > 0)
-        ni_putf(t, "%u rank%s", named, named == 1 ? "" : "s");
+        ni_putf(t, "%u rank%s", named, ni_plural(named));
     if (nameless > 0)
         ni_putf(t, "%s%u %s%s", named > 0 ? " and " : "", nameless,
                 nameless == 1 ? "process" : "processes", named > 0 ? " without a number" : "");
@@ -531,7 +532,8 @@ static void put_count(struct ni_text *t, const struct ni_log *log)
     if (log->n_rank > 0 || log->version != 0)
         ni_put(t, "no rank named");
     else
-        ni_putf(t, "none of %u lines is from NCCL", (unsigned)log->lines);
+        ni_putf(t, "none of %u line%s is from NCCL", (unsigned)log->lines,
+                ni_plural((unsigned)log->lines));
 }
 
 /* Puts NCCL's version: that of the first rank that has one, else that of the log. */
@@ -540,7 +542,7 @@ static void put_version(struct ni_text *t, const struct ni_log *log, const struc
     ni_log_text version = 0;
 
     for (unsigned i = 0; version == 0 && i < log->n; i++)
-        version = log->order[i]->process->value[0];
+        version = log->order[i]->process->value[NI_LOG_VERSION];
     if (version == 0)
         version = log->version;
     if (version != 0)
@@ -604,7 +606,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     put_end(&t, log);
     const unsigned errors = ni_findings_count(f, NI_ERROR);
     if (errors > 0)
-        ni_putf(&t, "; %u error%s below", errors, errors == 1 ? "" : "s");
+        ni_putf(&t, "; %u error%s below", errors, ni_plural(errors));
     log->failed |= errors > 0;
 }
 

@@ -206,6 +206,8 @@ static struct ni_log_note *note_end(const struct ni_log_line *l, const char *at,
 
 /* ---- tracebacks ---- */
 
+/* Opens a traceback whose first line begins at `at`, in the place of the oldest one. One right after
+   "Exception ignored in" is left out: it does not end the program. */
 static void begin_traceback(const struct ni_log_line *l, const char *at)
 {
     struct ni_log *log = l->log;
@@ -215,7 +217,8 @@ static void begin_traceback(const struct ni_log_line *l, const char *at)
     if (log->ignored != 0 && log->lines <= log->ignored + 1)
         return;
     log->n_trace++;
-    log->open += trace->lines == 0;
+    if (trace->lines == 0) /* else it takes the place of one that counts as open */
+        log->open++;
     while (blank > l->p && blank[-1] == ' ')
         blank--;
     *trace = (struct ni_log_trace){.rank = -1, .lines = TRACEBACK};

@@ -4,6 +4,7 @@
 
 #include "log/state.h"
 #include "nccl_init/text.h"
+#include "print/words.h"
 
 void ni_log_put_range(struct ni_text *t, int from, int last)
 {
@@ -84,7 +85,7 @@ void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark
     for (unsigned i = 0; i < log->n; i++)
         n += log->order[i]->mark == mark;
     if (list.len > 0)
-        ni_putf(t, "rank%s %s%s", numbered == 1 ? "" : "s", list.buf, list.cut ? "..." : "");
+        ni_putf(t, "rank%s %s%s", ni_plural(numbered), list.buf, list.cut ? "..." : "");
     else if (n > 0)
         ni_putf(t, "%u process%s", n, n == 1 ? "" : "es");
     put_marked_hosts(t, log, mark);

@@ -27,9 +27,9 @@ static void unmark(const struct ni_log *log)
 static bool is_alike(const struct ni_log_rank *r, const struct ni_log_rank *q)
 {
     const struct ni_log_rank *p = r->process, *o = q->process;
+    const ni_log_text version = p->value[NI_LOG_VERSION], other = o->value[NI_LOG_VERSION];
 
-    return p->network == o->network &&
-           (p->value[0] == o->value[0] || !p->value[0] || !o->value[0]) &&
+    return p->network == o->network && (version == other || version == 0 || other == 0) &&
            p->gid_index == o->gid_index && p->hcas == o->hcas && r->is == q->is &&
            r->complete == q->complete && r->aborted == q->aborted && r->ended == q->ended &&
            (r->gdr == 0) == (q->gdr == 0);
@@ -74,7 +74,7 @@ static struct rank_group gather_group(const struct ni_log *log, unsigned from, u
         if (q->process->gid != g.first->process->gid)
             g.other_gids = true;
         if (g.version == 0)
-            g.version = q->process->value[0];
+            g.version = q->process->value[NI_LOG_VERSION];
         g.ends += q->net + q->sockets;
         g.gdr += q->gdr;
         for (unsigned h = 0; h < NI_LOG_HCAS; h++)
@@ -357,10 +357,11 @@ static void hcas_json(struct ni_json *j, const struct ni_log *log, const struct 
 static void rank_json(struct ni_json *j, const struct ni_log *log, unsigned i)
 {
     const struct ni_log_rank *r = log->order[i], *p = r->process;
+    const ni_log_text version = p->value[NI_LOG_VERSION];
 
     ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
     ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
-    ni_json_text_or_null(j, "version", ni_log_word(log, p->value[0] ? p->value[0] : log->version));
+    ni_json_text_or_null(j, "version", ni_log_word(log, version ? version : log->version));
     ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
     ni_json_text_or_null(j, "sockets", ni_log_word(log, p->boot));
     ni_json_text(j, "state", state_of(r));

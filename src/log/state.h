@@ -18,6 +18,7 @@ enum {
     NI_LOG_GPUS = 128,    /* GPUs of one process; 8 MI300X in CPX mode are 64 */
     /* names of variables; NCCL 2.30.7 prints 20 in a job of many settings */
     NI_LOG_NAMES = 64,
+    NI_LOG_VERSION = 0,     /* the place of NCCL's version among them */
     NI_LOG_HCAS = 64,       /* 32, MAX_IB_DEVS of NCCL 2.30.7, and as many fused ones */
     NI_LOG_WORDS = 32768,   /* different texts */
     NI_LOG_BYTES = 1 << 20, /* bytes of all texts */
@@ -85,9 +86,8 @@ struct ni_log_rank {
     ni_log_text boot;    /* "eth0:10.0.0.1", its first contact */
     ni_log_text gid;     /* the GID of the first queue pair */
     int gid_index;       /* -1: not told */
-    ni_log_text
-        /* [0]: its version; the others: the values it took, by ni_log.name; 0: not known */
-        value[NI_LOG_NAMES];
+    /* the values that it took, by ni_log.name, and its version; 0: not known */
+    ni_log_text value[NI_LOG_NAMES];
     uint64_t said;            /* the bits of the hits */
     ni_log_text file, stream; /* file and stream of its first line */
     uint32_t line;
@@ -140,10 +140,10 @@ struct ni_log {
     uint64_t line; /* number of the present line in the file */
     uint64_t lines;
     bool rccl;
-    bool info;           /* it has a line of NCCL_DEBUG=INFO */
-    ni_log_text version; /* version in a line that names no process */
-    ni_log_text name[NI_LOG_NAMES],
-        plan[NI_LOG_NAMES]; /* the variables, from 1, and the values of the plan */
+    bool info;                      /* it has a line of NCCL_DEBUG=INFO */
+    ni_log_text version;            /* version in a line that names no process */
+    ni_log_text name[NI_LOG_NAMES]; /* the variables; the first is at NI_LOG_VERSION + 1 */
+    ni_log_text plan[NI_LOG_NAMES]; /* the values of the plan */
     bool planned;
     unsigned dropped; /* how much was dropped for lack of room */
     unsigned n_rank, n_hit, n_name, n_word;
@@ -158,9 +158,9 @@ struct ni_log {
     struct ni_log_note note[NI_LOG_NOTES];
     uint16_t note_of[NI_LOG_WORDS]; /* by the key of a note: its place + 1 */
     struct ni_log_trace trace[NI_LOG_TRACES];
-    /* the number of all tracebacks; of the last ones, those without their end */
-    unsigned n_trace, open;
-    uint64_t ignored; /* the line that says that the next traceback is of no importance */
+    unsigned n_trace; /* tracebacks that began; the next one gets n_trace % NI_LOG_TRACES */
+    unsigned open;    /* tracebacks in `trace` whose end was not seen yet */
+    uint64_t ignored; /* the last line that says that the program ignores an exception; 0: none */
     struct {
         ni_log_text file;
         int rank;

@@ -221,6 +221,7 @@ static void take_value(struct ni_log_line *l, const char *at, struct ni_span val
         ni_log_take_value(l->log, l->by, (struct ni_span){name, (size_t)(at - name)}, value);
 }
 
+/* Takes NCCL's version: the digits and dots at the start of s. */
 static void take_version(struct ni_log_line *l, struct ni_span s)
 {
     size_t n = 0;
@@ -229,11 +230,11 @@ static void take_version(struct ni_log_line *l, struct ni_span s)
         n++;
     while (n > 0 && s.p[n - 1] == '.')
         n--;
-    if (n < 3)
+    if (n < strlen("2.4"))
         return;
     const ni_log_text version = ni_log_keep(l->log, (struct ni_span){s.p, n});
     if (l->by)
-        l->by->value[0] = version;
+        l->by->value[NI_LOG_VERSION] = version;
     else
         l->log->version = version;
 }
@@ -370,19 +371,27 @@ static void take_gid(struct ni_log_line *l, const struct ni_span *c)
 
 /* ---- what went wrong ---- */
 
-/* Returns the HCA of a line: "mlx5_6:1". */
-static struct ni_span subject_of(const struct ni_log_line *l)
+/* Returns the HCA that a line is about, "mlx5_6:1" or "mlx5_6"; empty: it names none. */
+static struct ni_span find_hca(const struct ni_log_line *l)
 {
-    static const char *const marks[] = {" on dev ", " hca ", "open device ", "for HCA ",
-                                        "NET/IB : "};
+    static const struct {
+        const char *text;
+        bool needs_port; /* words other than an HCA may follow it */
+    } marks[] = {
+        {" on dev ", false}, {" hca ", false},    {"open device ", false},
+        {"for HCA ", true},  {"NET/IB : ", true},
+    };
+    const struct ni_span line = {l->p, (size_t)(l->end - l->p)};
 
     for (size_t i = 0; i < NI_COUNT(marks); i++) {
-        struct ni_span s = text_after((struct ni_span){l->p, (size_t)(l->end - l->p)}, marks[i]);
+        const struct ni_span word = text_after(line, marks[i].text);
         struct ni_span name, port;
-        const bool has_port = ni_split_port(s, &name, &port);
+        const bool has_port = ni_split_port(word, &name, &port);
 
-        if (ni_is_name(name, NI_DEV_NAME) && !ni_is_digit(*s.p) && (has_port || i < 3))
-            return s;
+        if (!has_port && marks[i].needs_port)
+            continue;
+        if (ni_is_name(name, NI_DEV_NAME) && !ni_is_digit(*name.p)) /* a number is NCCL's index */
+            return word;
     }
     return (struct ni_span){l->p, 0};
 }
@@ -454,7 +463,7 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, cons
 
     if (is_harmless(l, row, message))
         return;
-    struct ni_log_hit *h = keep_hit(log, row, flags, ni_log_keep(log, subject_of(l)), quote);
+    struct ni_log_hit *h = keep_hit(log, row, flags, ni_log_keep(log, find_hca(l)), quote);
     if (!h || h->last == log->lines)
         return;
     h->last = log->lines;

@@ -131,21 +131,25 @@ void ni_probe_topo_file(struct ni_probe *p)
 static void read_conf(struct ni_probe *p, const struct library *lib, const char *path,
                       unsigned first)
 {
+    enum { ELLIPSIS = 8 }; /* bytes for the "..." of a path that is cut */
     struct conf_ctx c = {.p = p, .lib = lib, .first = first};
     struct ni_text shown = ni_text_on(c.file, sizeof(c.file));
+    char usual[32];
 
-    ni_put_quoted(&shown, path, strlen(path), sizeof(c.file) - 8);
-    char as[32];
-    (void)ni_format(as, sizeof(as), "etc/%s", lib->file);
-    const struct ni_dir dir = named_dir(p, &path, as);
+    ni_put_quoted(&shown, path, strlen(path), sizeof(c.file) - ELLIPSIS);
+    (void)ni_format(usual, sizeof(usual), "etc/%s", lib->file);
+    const struct ni_dir dir = named_dir(p, &path, usual);
     if (p->ask->own_conf && ni_is_at(&dir, p->ask->own_conf, "%s", path))
         return;
     const ssize_t n = ni_read_whole(p, &dir, path);
-    if (n < 0 && ni_known_of(n) != NI_ABSENT)
-        ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", NI_ERRNO((int)n));
+    if (n < 0) {
+        if (ni_known_of(n) != NI_ABSENT)
+            ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", NI_ERRNO((int)n));
+        return;
+    }
     for (char *rest = p->text, *line; ni_line(&rest, &line);)
         conf_line(&c, line);
-    /* 2.30.3 strips the CR (misc/param.cc setEnvFile). Numbers are right with it, too. */
+    /* 2.30.3 strips the CR (misc/param.cc setEnvFile). A CR behind a number does no harm. */
     if (c.crlf)
         ni_report(p->f, NI_F_CONF_CRLF, c.file,
                   "lines end in CR LF, and %s before 2.30.3 keeps the CR in each value: no "
@@ -244,22 +248,25 @@ static const char *find_difference(const struct ni_conf_entry *e, unsigned n)
 static void read_homes(struct ni_probe *p, const struct library *lib)
 {
     struct ni_inventory *inv = p->inv;
-    char now[NI_PATH], before[NI_PATH], buf[NI_PATH];
+    char newer[NI_PATH], older[NI_PATH], buf[NI_PATH]; /* the file that such an NCCL reads */
     const unsigned first = inv->n_conf;
 
-    if (conf_in(lib, ni_env_get(p->env, "HOME"), now))
-        read_conf_in_home(p, lib, now, first);
+    if (conf_in(lib, ni_env_get(p->env, "HOME"), newer))
+        read_conf_in_home(p, lib, newer, first);
     const char *home = home_of_user(p, buf);
-    if (!home || (conf_in(lib, home, before) && strcmp(now, before) == 0))
+    if (!home)
         return;
-    if (before[0])
-        read_conf_in_home(p, lib, before, inv->n_conf);
+    const bool has_older = conf_in(lib, home, older);
+    if (strcmp(newer, older) == 0)
+        return;
+    if (has_older)
+        read_conf_in_home(p, lib, older, inv->n_conf);
     const char *odd = find_difference(inv->conf + first, inv->n_conf - first);
     if (odd)
         ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
                   "%s 2.30.3 and later reads %s ($HOME), older versions read %s (/etc/passwd); "
                   "nccl-init sets nothing that one of them sets",
-                  lib->name, now[0] ? now : "no file", before[0] ? before : "no file");
+                  lib->name, newer[0] ? newer : "no file", older[0] ? older : "no file");
 }
 
 /* ---- the libraries ---- */

@@ -265,7 +265,7 @@ static bool may_be_superchip(const char *model)
 /* Returns true if a GPU may be part of a superchip: NVLink-C2C joins a Grace or Vera to the GPU of
    its own superchip. NCCL asks the driver's NVML (2.30.7 graph/xml.cc ncclTopoGetXmlFromGpu); of
    the driver's files only the GPU's name shows it. */
-static bool has_superchip(struct ni_probe *p)
+static bool may_have_superchip(struct ni_probe *p)
 {
     for (unsigned i = 0; i < p->inv->n_gpu; i++) {
         struct ni_gpu *g = &p->inv->gpu[i];
@@ -292,7 +292,7 @@ static void probe_cpu(struct ni_probe *p)
     const int64_t cpu = (midr.v >> 24 & 0xff) << 12 | (midr.v >> 4 & 0xfff);
 
     gdr->cpu = midr.known;
-    gdr->c2c = (cpu == NEOVERSE_V2 || cpu == OLYMPUS) && has_superchip(p);
+    gdr->c2c = (cpu == NEOVERSE_V2 || cpu == OLYMPUS) && may_have_superchip(p);
     gdr->gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
 }
 

@@ -79,33 +79,35 @@ static void probe_hca(struct ni_probe *p, struct ni_hca *h)
     ni_dir_close(&dir);
 }
 
-/* Reads the limits of the RDMA cgroup, "mlx5_0 hca_handle=2 hca_object=max" (kernel/cgroup/rdma.c
-   rdmacg_resource_read). */
+static void take_limit(struct ni_span word, const char *key, struct ni_num *ret)
+{
+    const size_t n = strlen(key);
+
+    if (ni_has_prefix(word.p, key))
+        *ret = ni_num_of((struct ni_span){word.p + n, word.n - n});
+}
+
+/* Takes a line of the RDMA cgroup, if it is the HCA's: "mlx5_0 hca_handle=2 hca_object=max"
+   (kernel/cgroup/rdma.c rdmacg_resource_read). */
+static void take_limits(struct ni_hca *h, const char *line)
+{
+    struct ni_span word;
+
+    if (!ni_split(&line, ' ', &word) || !ni_span_is(word, h->name))
+        return;
+    while (ni_split(&line, ' ', &word)) {
+        take_limit(word, "hca_handle=", &h->handles);
+        take_limit(word, "hca_object=", &h->objects);
+    }
+}
+
 static void probe_cgroup(struct ni_probe *p)
 {
-    enum { PREFIX = sizeof("hca_handle=") - 1 };
-    struct ni_inventory *inv = p->inv;
-
     if (ni_read_text(p, NI_OPTIONAL, "sys/fs/cgroup/rdma.max") == NI_ABSENT)
         ni_read_text(p, NI_OPTIONAL, "sys/fs/cgroup/rdma/rdma.max"); /* v1 */
     for (char *text = p->text, *line; ni_line(&text, &line);) {
-        const char *rest = line;
-        struct ni_span name = {"", 0}, word;
-
-        (void)ni_split(&rest, ' ', &name);
-        unsigned i = 0;
-        while (i < inv->n_hca && !ni_span_is(name, inv->hca[i].name))
-            i++;
-        while (i < inv->n_hca && ni_split(&rest, ' ', &word)) {
-            struct ni_num *num = NULL;
-
-            if (ni_has_prefix(word.p, "hca_handle="))
-                num = &inv->hca[i].handles;
-            else if (ni_has_prefix(word.p, "hca_object="))
-                num = &inv->hca[i].objects;
-            if (num)
-                *num = ni_num_of((struct ni_span){word.p + PREFIX, word.n - PREFIX});
-        }
+        for (unsigned i = 0; i < p->inv->n_hca; i++)
+            take_limits(&p->inv->hca[i], line);
     }
 }
 

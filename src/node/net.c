@@ -29,7 +29,7 @@ struct table {
     enum ni_known known; /* KNOWN, until a line does not have the kernel's form */
     bool leaf;           /* of fib_trie: `ip` is the address of the last leaf */
     enum trie trie;      /* of fib_trie: the table of the present line */
-    bool main_is_local;  /* of fib_trie: the main and the local table are one */
+    bool main_is_local;  /* of fib_trie: the two are one, since "Main:" has addresses of ours */
     uint8_t ip[NI_GID_BYTES];
     bool has_default; /* the best default route so far, and its metric */
     uint64_t metric;
@@ -123,23 +123,29 @@ static enum trie trie_of(const char *heading)
     }
 }
 
+/* Takes a heading of proc/net/fib_trie. Until the first policy rule is added the main and the local
+   table are one (net/ipv4/fib_trie.c fib_unmerge), and all of it stands below "Main:" and again
+   below "Local:", so the addresses are collected anew. */
+static void take_fib_heading(struct table *t, const char *line)
+{
+    t->begun = true;
+    t->trie = trie_of(line);
+    if (strcmp(line, "Local:") == 0)
+        t->p->inv->net.n_addr = 0;
+}
+
 /* Reads a line of proc/net/fib_trie: "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0
    2" and leaves "|-- 10.0.103.6"; below a leaf lines such as "/32 host LOCAL", which marks an
-   address of ours (net/ipv4/fib_trie.c fib_trie_seq_show). Until the first policy rule is added the
-   main and the local table are one (fib_unmerge), and each of the two lists all of it, so "Local:"
-   begins anew. proc/net/route has the routes of the main table only. */
+   address of ours, or "/0 universe UNICAST", a route (net/ipv4/fib_trie.c fib_trie_seq_show).
+   Routes outside the main table are noted, since proc/net/route does not show them. */
 static void fib_line(struct table *t, const char *line)
 {
-    struct ni_net *net = &t->p->inv->net;
     const char *text = line + strspn(line, " ");
 
     if (*line == '\0')
         return;
     if ((*line == 'M' || *line == 'L' || *line == 'I') && strchr(line, ':')) {
-        t->begun = true;
-        t->trie = trie_of(line);
-        if (strcmp(line, "Local:") == 0)
-            net->n_addr = 0;
+        take_fib_heading(t, line);
         return;
     }
     if (!t->begun || (*text != '|' && *text != '+' && *text != '/'))
@@ -149,12 +155,12 @@ static void fib_line(struct table *t, const char *line)
         if (!t->leaf)
             t->known = ni_note_odd(t->p, line);
     } else if (t->leaf && strcmp(text, "/32 host LOCAL") == 0) {
-        t->main_is_local = t->main_is_local || t->trie == MAIN;
+        if (t->trie == MAIN)
+            t->main_is_local = true;
         (void)add_addr(t, t->ip);
     } else if (may_be_routed(text)) {
-        const bool elsewhere = t->trie == POLICY || (t->trie == LOCAL && !t->main_is_local);
-
-        net->policy_routes = net->policy_routes || elsewhere;
+        if (t->trie == POLICY || (t->trie == LOCAL && !t->main_is_local))
+            t->p->inv->net.policy_routes = true;
     }
 }
 

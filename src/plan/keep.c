@@ -515,29 +515,38 @@ static void keep_uptime(const struct ni_keep_facts *k, struct ni_mask *m, struct
         put_refused(s, ret);
 }
 
-/* Keeps the address of this machine's own name, if the file has it. */
+/* Returns true if one of the names of a line of etc/hosts is that one. A comment ends them. */
+static bool has_name(const char *names, const char *name)
+{
+    struct ni_span word;
+
+    while (ni_word(&names, &word) && *word.p != '#') {
+        if (ni_span_is(word, name))
+            return true;
+    }
+    return false;
+}
+
+/* Keeps the addresses of this machine's own name in etc/hosts. */
 static void keep_hosts(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                        struct ni_text *ret)
 {
-    struct ni_span line, ip, word;
+    struct ni_span line, ip;
 
     (void)m;
-    while (next_line(&s, &line)) {
-        char text[NI_PAGE];
+    while (k->host[0] && next_line(&s, &line)) {
+        char text[NI_PAGE], address[INET6_ADDRSTRLEN];
         uint8_t bytes[NI_GID_BYTES];
         const char *rest = text;
-        bool ours = false;
-        const bool whole = ni_copyn(text, sizeof(text), line.p, line.n);
 
-        if (!whole || !ni_word(&rest, &ip) || *ip.p == '#')
+        if (!ni_copyn(text, sizeof(text), line.p, line.n) || !ni_word(&rest, &ip) || *ip.p == '#')
             continue;
-        while (!ours && ni_word(&rest, &word) && *word.p != '#')
-            ours = k->host[0] && ni_span_is(word, k->host);
-        if (!ours)
+        if (!has_name(rest, k->host))
             continue;
-        text[ip.p + ip.n - text] = '\0';
-        const bool good = ni_parse_ipv4(ip, bytes) == 0 || inet_pton(AF_INET6, ip.p, bytes) == 1;
-        ni_putf(ret, "%s masked-host-1\n", good ? ip.p : "?");
+        const bool good =
+            ni_copyn(address, sizeof(address), ip.p, ip.n) &&
+            (ni_parse_ipv4(ip, bytes) == 0 || inet_pton(AF_INET6, address, bytes) == 1);
+        ni_putf(ret, "%s masked-host-1\n", good ? address : "?");
     }
 }
 

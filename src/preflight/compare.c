@@ -21,6 +21,7 @@
 #include "preflight/paths.h"
 #include "preflight/same_gid.h"
 #include "preflight/tally.h"
+#include "print/words.h"
 #include "rail/step.h"
 #include "rules/job_settings.h"
 
@@ -36,7 +37,7 @@ static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, 
 
     for (unsigned i = 0; i < n; i++)
         total += is[i] == value;
-    ni_putf(to, "%s%s ", one, total == 1 ? "" : "s");
+    ni_putf(to, "%s%s ", one, ni_plural(total));
     for (unsigned i = 0, last; i < n; i = last + 1) {
         last = i;
         if (is[i] != value)
@@ -447,6 +448,23 @@ static void find_main_subnet(struct census *c)
     }
 }
 
+/* Puts which ports the first of the pods with the fewest rails left out, and why, if it said so. */
+static void put_left_out(const struct census *c, struct ni_text *t)
+{
+    const struct group *fewest = c->group;
+
+    for (const struct group *g = c->group + 1; g < c->group + c->n; g++)
+        if (strtoll(g->value, NULL, 10) < strtoll(fewest->value, NULL, 10))
+            fewest = g;
+    const unsigned rank = fewest->who[0];
+
+    if (!c->job->pod[rank].left_out[0])
+        return;
+    ni_put(t, "; ");
+    ni_put_pod(t, c->job, rank);
+    ni_putf(t, " left out %s", c->job->pod[rank].left_out);
+}
+
 /* Returns true if the answers differ in a way that harms the job. */
 static bool is_difference(const struct census *c)
 {
@@ -481,6 +499,8 @@ static void put_difference(const struct census *c, struct ni_text *t)
         ni_put(t, "between two pods (either may be at fault): ");
     ni_put(t, c->q->name);
     put_groups(c, t);
+    if (c->q->id == NI_F_JOB_RAILS_DIFFER)
+        put_left_out(c, t);
     if (pairs > 2 * c->known) /* a pair counts once for each direction */
         ni_putf(t, PAIRS, pairs);
 }

@@ -32,6 +32,7 @@
 #include "preflight/secret.h"
 #include "preflight/tally.h"
 #include "preflight/wire.h"
+#include "print/words.h"
 #include "rail/rail.h"
 #include "rail/step.h"
 #include "system/process.h"
@@ -51,8 +52,9 @@ enum {
 };
 
 struct conn {
-    int fd;         /* -1: none */
-    int64_t due_ms; /* when its hello, its facts, or the rest of a message must have come */
+    int fd;          /* -1: none */
+    int64_t due_ms;  /* when its hello, its facts, or the rest of a message must have come */
+    int64_t last_ms; /* pod 0 waits no longer, for this pod does not; 0: not known */
     uint8_t ip[NI_GID_BYTES]; /* where it comes from; zero: this pod */
     struct ni_auth auth;
 };
@@ -75,6 +77,7 @@ static struct coordinator {
     int epoll, listen;
     int64_t step_ms; /* the time for one work of all rails */
     int64_t until_ms, looked_ms, alive_ms;
+    int64_t limit_ms;          /* until_ms, if no pod leaves before */
     unsigned strangers;        /* the number of hellos without the key or the secret */
     char stranger[NI_IP_TEXT]; /* where the last of them came from */
     unsigned n_conn;
@@ -204,16 +207,6 @@ static void refuse_stranger(struct coordinator *h, unsigned at, const char *why)
     send_message(h, at, NI_MSG_NO);
 }
 
-/* Lets pod 0 wait at least as long as that pod does: a pod ends when its own time is over, and
-   before that pod 0 must tell it who is missing. */
-static void wait_as_long(struct coordinator *h, int64_t its_within_ms)
-{
-    const int64_t until_ms = ni_now_ms() + its_within_ms + LAST_MS;
-
-    if (its_within_ms > 0 && until_ms < h->until_ms)
-        h->until_ms = until_ms;
-}
-
 /* Puts the reason why the pod that says hello at `at` cannot take part; nothing if it can. Returns
    the finding for the reason. */
 static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
@@ -295,7 +288,8 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
     seat(h, at, rank);
     h->conn[rank].due_ms = ni_now_ms() + HELLO_MS;
     (void)ni_copy(h->job.pod[rank].host, NI_POD_NAME, m->pod.host);
-    wait_as_long(h, m->within_ms);
+    if (m->within_ms > 0)
+        h->conn[rank].last_ms = ni_now_ms() + m->within_ms + LAST_MS;
     send_message(h, rank, NI_MSG_WELCOME);
 }
 
@@ -460,6 +454,19 @@ static void tell_alive(struct coordinator *h, int64_t now)
             send_message(h, rank, NI_MSG_ALIVE);
 }
 
+/* Lets pod 0 wait as long as each pod that is there: a pod ends when its own time is over, and
+   before that pod 0 must tell it who is missing. A pod that went away shortens nothing. */
+static void wait_as_long(struct coordinator *h)
+{
+    h->until_ms = h->limit_ms;
+    for (unsigned rank = 0; rank < h->job.ranks; rank++) {
+        const int64_t last_ms = h->conn[rank].last_ms;
+
+        if (last_ms > 0 && last_ms < h->until_ms)
+            h->until_ms = last_ms;
+    }
+}
+
 static void watch_pods(struct coordinator *h, int64_t now)
 {
     unsigned here = 0;
@@ -473,7 +480,9 @@ static void watch_pods(struct coordinator *h, int64_t now)
         tell_alive(h, now);
     for (unsigned rank = 0; rank < h->job.ranks; rank++)
         here += !h->owes[rank];
-    (void)ni_format(line, sizeof(line), "%u of %u pods have come", here, h->job.ranks);
+    if (h->phase == GATHERING)
+        wait_as_long(h);
+    (void)ni_format(line, sizeof(line), "%u of %u pods came so far", here, h->job.ranks);
     if (h->phase == GATHERING)
         h->m->progress(h->m->arg, line, NI_SAME_PHASE);
 }
@@ -485,7 +494,7 @@ static void wait_for_pods(struct coordinator *h, int64_t limit_ms)
     struct epoll_event e[EVENTS];
     int64_t now = ni_now_ms();
 
-    h->until_ms = now + limit_ms;
+    h->limit_ms = h->until_ms = now + limit_ms;
     for (; memchr(h->owes, true, h->job.ranks) && now < h->until_ms; now = ni_now_ms()) {
         const int64_t left = h->until_ms - now;
         const int n = epoll_wait(h->epoll, e, EVENTS, left < LOOK_MS ? (int)left : LOOK_MS);
@@ -634,7 +643,7 @@ static void run_rounds(struct coordinator *h)
         if (!r || !ni_next_round(job))
             break;
         fill_slots(h, first);
-        (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds,
+        (void)ni_format(line, sizeof(line), "round %u, pairs: %u", job->rounds,
                         job->n_result - first);
         h->m->progress(h->m->arg, line, NI_NEW_PHASE);
         run_round(h, first);
@@ -732,7 +741,7 @@ static void report_rendezvous(struct coordinator *h)
     if (h->strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
                   "%u connection%s came without the key or secret of the job; the last one from %s",
-                  h->strangers, h->strangers == 1 ? "" : "s", h->stranger);
+                  h->strangers, ni_plural(h->strangers), h->stranger);
     if (h->m->party->named)
         ni_report(h->f, mixes ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
                   "the job has no key but the name of pod 0%s",

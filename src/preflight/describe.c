@@ -9,6 +9,7 @@
 
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 #include "rail/describe.h"
@@ -55,6 +56,22 @@ static void describe_settings(const struct ni_work *w, struct ni_pod *pod)
 
 /* ---- rails ---- */
 
+/* Describes the ports of the pod's HCAs that the plan left out, as many as there is room for: so a
+   pod that has a rail less than the others says why. */
+static void describe_left_out(const struct ni_work *w, struct ni_pod *pod)
+{
+    struct ni_text all = ni_text_on(pod->left_out, sizeof(pod->left_out));
+
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        const struct ni_port_plan *plan = &w->plan->port[i];
+
+        if (plan->chosen || !ni_is_allocated(&w->inv->hca[w->inv->port[i].hca]))
+            continue;
+        ni_putf(&all, "%s%s: %s", all.len > 0 ? "; " : "", ni_port_name(w->inv, (int)i).text,
+                plan->why);
+    }
+}
+
 void ni_describe_pod(const struct ni_work *w, struct ni_pod *ret, struct ni_rail *rail,
                      struct ni_pod_setting *setting)
 {
@@ -70,7 +87,9 @@ void ni_describe_pod(const struct ni_work *w, struct ni_pod *ret, struct ni_rail
     ret->rail = rail;
     ret->setting = setting;
     ret->n_rail = ret->n_setting = 0;
+    ret->left_out[0] = '\0';
     if (w->plan->transport == NI_NET_RDMA) {
+        describe_left_out(w, ret);
         for (; ret->n_rail < w->plan->n_chosen; ret->n_rail++)
             ni_describe_rail(w, w->plan->chosen[ret->n_rail], &rail[ret->n_rail]);
         (void)ni_format(number, sizeof(number), "%u", ret->n_rail);

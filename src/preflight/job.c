@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words for the pods of a job. */
 #include "preflight/job.h"
+#include "print/words.h"
 
 #include <string.h>
 
@@ -89,10 +90,10 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct n
     if (all > 0)
         ni_putf(to, "%s%s%s; ", first->subject, first->subject[0] ? ": " : "", first->message);
     if (all > 1)
-        ni_putf(to, "and %u more finding%s; ", all - 1, all > 2 ? "s" : "");
+        ni_putf(to, "and %u more finding%s; ", all - 1, ni_plural(all - 1));
     if (all == 0 && outcome == NI_JOB_UNTESTED)
         ni_put(to, "no pod of the job has a rail; ");
-    ni_putf(to, "%u of %u pod%s came", came, job->ranks, job->ranks == 1 ? "" : "s");
+    ni_putf(to, "%u of %u pod%s came", came, job->ranks, ni_plural(job->ranks));
     if (came < job->ranks)
         put_who_was_refused(to, f);
     if (rails > 0)

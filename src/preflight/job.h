@@ -15,6 +15,7 @@
 enum {
     NI_MAX_RANKS = 16384, /* pods of one job */
     NI_POD_NAME = 64,     /* a host name has at most 63 characters (RFC 1123) */
+    NI_LEFT_OUT = 80,
     NI_MAX_POD_SETTINGS = 64
 };
 
@@ -29,6 +30,8 @@ struct ni_pod {
     bool here;                                 /* the pod came, and its facts are here */
     char host[NI_POD_NAME], node[NI_POD_NAME]; /* node: NODE_NAME, else "" */
     char leaf[NI_POD_NAME]; /* the switch above the node, where something tells it; else "" */
+    /* ports of the pod's HCAs that are no rails, and why, for people: "mlx5_1/1: port is DOWN" */
+    char left_out[NI_LEFT_OUT];
     enum ni_transport transport;
     unsigned n_setting, n_rail;     /* n_rail: with gaps */
     struct ni_pod_setting *setting; /* n_setting of them; the owner of the pod keeps them */
@@ -90,7 +93,7 @@ struct ni_job {
     unsigned rounds;               /* the number of rounds that were run */
     enum ni_round_kind kind;       /* the kind of the last of them */
     unsigned all, ports, names;    /* how many of these kinds there were */
-    unsigned suspects;             /* slow ports in the last round of that kind */
+    unsigned slow_ports;           /* slow ports at the start of the last NI_ROUND_PORTS */
     unsigned since;                /* the first result of the last round whose paths are judged */
     uint8_t alone[NI_MAX_RAILS];   /* rounds of that kind from there on */
     struct ni_rail_tally *tally;   /* by rank and rail: ni_tally_of */

@@ -44,6 +44,7 @@ static struct participant {
     int64_t within_ms; /* how long it waits for pod 0 and the others */
     int64_t until_ms;  /* when it stops listening to pod 0, whatever that says */
     bool absent;       /* the name of pod 0 could not be found */
+    char refused[96];  /* "earlier: pod 0 refused this pod: ..."; "": it did not */
     /* the last try connected to pod 0's address, and nothing shows that another program listens
        there */
     bool reached;
@@ -299,6 +300,8 @@ static int try_address(struct participant *l, const struct addrinfo *at, int64_t
         ni_socket_set_up(l->fd);
         l->reached = true;
         r = take_part(l);
+        if (r == -EACCES || r == -EBADMSG)
+            (void)ni_format(l->refused, sizeof(l->refused), "earlier: %s", l->why.buf);
     } else {
         l->reached = false;
         r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
@@ -357,7 +360,8 @@ static int find_coordinator(struct participant *l)
         left = l->within_ms - ni_now_ms();
     }
     if (!l->reached)
-        ni_put(&l->why, "; the others have started, or never came");
+        ni_putf(&l->why, "; %s",
+                l->refused[0] ? l->refused : "the others have started, or never came");
     return -ETIMEDOUT;
 }
 

@@ -8,6 +8,7 @@
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 #include "preflight/paths.h"
+#include "print/words.h"
 #include "rail/step.h"
 
 enum {
@@ -103,7 +104,7 @@ static void put_leaf(struct ni_text *t, const struct ni_job *job, unsigned rail)
 {
     const struct ni_path_names names = ni_name_paths(job, rail);
 
-    if (names.n == 0 || names.n > NI_PATH_NAMES)
+    if (names.touched < 2 || names.n > NI_PATH_NAMES)
         return;
     ni_putf(t, "%u of %u bad pairs touch ", names.touched, names.bad);
     ni_quote(t, names.leaf[0]);
@@ -138,7 +139,7 @@ static void report_kind(const struct ni_job *job, unsigned rail, const struct ki
     if (n == 0)
         return;
     if (n > TOLD)
-        ni_putf(&t, ", and %u more pairs", n - TOLD);
+        ni_putf(&t, ", and %u more pair%s", n - TOLD, ni_plural(n - TOLD));
     ni_putf(&t, "; %s",
             kind->from == NI_PATH_ONCE ? "they passed when they were tried again"
                                        : "the ports themselves are good");

@@ -376,7 +376,8 @@ static unsigned count_at(const struct ni_job *job, unsigned rail, const char *le
     return n;
 }
 
-/* Takes a leaf that so many bad paths touch. */
+/* Keeps the leaves that most bad paths touch: adds this one, that `touched` of them touch, if no
+   other has more, and drops those that have fewer. */
 static void take_leaf(struct ni_path_names *names, const char *leaf, unsigned touched)
 {
     if (touched > names->touched) {
@@ -397,7 +398,7 @@ struct ni_path_names ni_name_paths(const struct ni_job *job, unsigned rail)
 {
     struct ni_path_names names = {.bad = ni_count_bad_paths(job, rail, 0)};
 
-    for (unsigned k = 0; k < job->n_result && names.bad > 0; k++) {
+    for (unsigned k = 0; k < job->n_result; k++) {
         const struct ni_pair_result *x = &job->result[k];
 
         if (x->pair.rail != rail || !ni_is_bad_path(job, x))

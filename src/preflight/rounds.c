@@ -134,26 +134,37 @@ static bool is_slow(const struct ni_job *job, unsigned rank, unsigned rail)
     return ni_tally_of(job, rank, rail)->verdict == NI_RAIL_SLOW;
 }
 
-/* Adds pairs for ports that failed or were slow, and for pairs that failed. Slow ones are tried up
-   to three times while they become fewer: with fewer others that move at once. */
-static void add_port_pairs(struct ni_job *job)
+/* Adds each pair whose path failed once more, with new queue pairs. */
+static void add_failed_paths(struct ni_job *job)
 {
-    const unsigned before = job->n_result;
-    unsigned slow = 0;
+    const unsigned before = job->n_result; /* add_pair appends to these results */
 
-    for (unsigned r = 0; r < job->n_rail; r++)
-        slow += ni_count_rails(job, r, is_slow);
-    if (job->ports == MOST_PORTS || (job->ports > 0 && (slow == 0 || slow >= job->suspects)))
-        return;
-    for (unsigned i = 0; i < before && job->ports == 0; i++) { /* a bad path: the same pair again */
+    for (unsigned i = 0; i < before; i++) {
         const struct ni_pair *pair = &job->result[i].pair;
 
         if (job->result[i].path)
             (void)add_pair(job, pair->from, pair->to, pair->rail);
     }
+}
+
+/* Adds pairs for ports that failed or were slow; in the first such round also the pairs whose path
+   failed. Slow ports are tried in up to three rounds, while each has fewer of them than the one
+   before: the fewer pairs move data at once, the less they slow each other. */
+static void add_port_pairs(struct ni_job *job)
+{
+    unsigned slow = 0;
+
+    for (unsigned r = 0; r < job->n_rail; r++)
+        slow += ni_count_rails(job, r, is_slow);
+    if (job->ports == MOST_PORTS)
+        return;
+    if (job->ports > 0 && (slow == 0 || slow >= job->slow_ports))
+        return;
+    if (job->ports == 0)
+        add_failed_paths(job);
     for (unsigned r = 0; r < job->n_rail; r++)
         add_bad_ports(job, r);
-    job->suspects = slow;
+    job->slow_ports = slow;
     job->ports++;
     job->kind = NI_ROUND_PORTS;
 }

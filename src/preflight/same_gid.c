@@ -56,25 +56,29 @@ static void put_pod_names(struct ni_text *t, const struct ni_job *job, const str
         ni_putf(t, " and %u more", n - named);
 }
 
-/* Reports one GID that n rails have, and marks these. */
-static void report_same(const struct ni_job *job, const struct entry *e, unsigned n, bool told,
-                        struct ni_findings *f)
+/* Keeps n rails that have one GID from being tried. */
+static void leave_untried(const struct ni_job *job, const struct entry *e, unsigned n)
 {
-    struct ni_text s = NI_TEXT(32), t = NI_TEXT(NI_FINDING_MESSAGE);
-    char ip[NI_IP_TEXT];
-
     for (unsigned i = 0; i < n; i++) {
         struct ni_rail *rail = &job->pod[e[i].rank].rail[e[i].rail];
 
         if (!rail->untried[0])
             (void)ni_copy(rail->untried, sizeof(rail->untried), "its GID is that of another pod");
     }
+}
+
+/* Reports one GID that n rails have. */
+static void report_same(const struct ni_job *job, const struct entry *e, unsigned n,
+                        struct ni_findings *f)
+{
+    struct ni_text s = NI_TEXT(32), t = NI_TEXT(NI_FINDING_MESSAGE);
+    char ip[NI_IP_TEXT];
+
     ni_putf(&s, "rail %u", e->rail);
     ni_putf(&t, "%s is the GID of ", ni_ip_text(e->gid, ip));
     put_pod_names(&t, job, e, n);
     ni_put(&t, ": a packet to it reaches one of them by chance");
-    if (told)
-        ni_report(f, NI_F_JOB_GID_SAME, s.buf, "%s", t.buf);
+    ni_report(f, NI_F_JOB_GID_SAME, s.buf, "%s", t.buf);
 }
 
 void ni_find_same_gids(const struct ni_job *job, struct ni_findings *f)
@@ -99,7 +103,9 @@ void ni_find_same_gids(const struct ni_job *job, struct ni_findings *f)
             apart = apart || are_apart(job, all[i].rank, all[last].rank);
         if (!apart)
             continue;
-        report_same(job, &all[i], last - i, told < TOLD, f);
+        leave_untried(job, &all[i], last - i);
+        if (told < TOLD)
+            report_same(job, &all[i], last - i, f);
         told++;
     }
     free(all);

@@ -34,7 +34,7 @@ struct ni_auth {
     uint64_t next[2]; /* the number of the next message, by the side that sends it */
 };
 
-/* Makes the key of n bytes. */
+/* Makes the key from a secret of n bytes. */
 void ni_make_secret(const void *bytes, size_t n, struct ni_secret *ret);
 /* Reads the file whose bytes, all of them, are the secret. 0; or -errno (-EINVAL: too few bytes or
    too many), `why` says what to do, and *ret must not be used. */

@@ -145,6 +145,7 @@ static const struct {
     {IN(HELLO) | IN(FACTS), TEXT(ni_message, pod.host)},
     {IN(FACTS), TEXT(ni_message, pod.node)},
     {IN(FACTS), TEXT(ni_message, pod.leaf)},
+    {IN(FACTS), TEXT(ni_message, pod.left_out)},
     {IN(FACTS), WHOLE(ni_message, pod.transport, 0, NI_NET_OTHER)},
     {IN(FACTS), LIST(ni_message, setting, pod.n_setting, setting_members)},
     {IN(FACTS), LIST(ni_message, rail, pod.n_rail, rail_members)},

@@ -168,7 +168,7 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
         ni_put_below(out, kind->hint);
     }
     if (all->dropped > 0)
-        ni_putf(out, "\n%u more findings are not shown\n", all->dropped);
+        ni_putf(out, "\nfindings that are not shown: %u\n", all->dropped);
 }
 
 /* ---- in JSON ---- */

@@ -182,7 +182,8 @@ enum {
     ROOM = 24   /* letters in which the last cell of a row can be wrapped */
 };
 
-/* Cuts the next cell off a row; *p then stands at the '\t' or '\n' behind it. */
+/* Cuts the next cell off a row; *p then stands at the '\t' or '\n' behind it, or at the end of a table
+   for which there was no memory. */
 static struct ni_span next_cell(const char **p)
 {
     const size_t n = strcspn(*p, "\t\n");
@@ -192,11 +193,17 @@ static struct ni_span next_cell(const char **p)
     return cell;
 }
 
+/* Moves from the end of a row to the next row, or stays at the end of the table. */
+static const char *next_row(const char *end)
+{
+    return *end == '\n' ? end + 1 : end;
+}
+
 static struct shape measure_table(const struct ni_text *table)
 {
     struct shape shape = {.n = 0};
 
-    for (const char *p = table->buf; *p; p++) {
+    for (const char *p = table->buf; *p; p = next_row(p)) {
         unsigned column = 0;
 
         do {
@@ -280,7 +287,7 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
         const unsigned end = fitting_columns(&shape, first);
 
         ni_put(out, first > 0 ? "\n" : "");
-        for (const char *p = table->buf; *p; p++) {
+        for (const char *p = table->buf; *p; p = next_row(p)) {
             const enum ni_tint tint = (enum ni_tint) * p;
 
             ni_putf(out, "%*s", MARGIN, "");

@@ -68,25 +68,34 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
     return end;
 }
 
-/* Parses NCCL_IB_ADDR_RANGE as NCCL does (envIbAddrRange). false: it is no range, because it has no
-   "/", a bad address or a mask that is too long. No address is in a range with a negative mask
-   (matchGidAddrPrefix). */
+/* Parses an address of that family. false: it is none. */
+static bool parse_address(struct ni_span s, bool v6, uint8_t ret[NI_GID_BYTES])
+{
+    char text[INET6_ADDRSTRLEN];
+
+    if (!v6)
+        return ni_parse_ipv4(s, ret) == 0;
+    return ni_copyn(text, sizeof(text), s.p, s.n) && inet_pton(AF_INET6, text, ret) == 1;
+}
+
+/* Parses NCCL_IB_ADDR_RANGE as NCCL does (envIbAddrRange). false: NCCL ignores it, because it has
+   no "/", a bad address or a mask that is too long. A range with a negative mask counts, but no
+   address is in it (matchGidAddrPrefix). */
 static bool parse_address_range(const char *text, struct ni_gid_selection *selection)
 {
-    char address[INET6_ADDRSTRLEN];
     const char *slash = strchr(text, '/');
-    const struct ni_span ip = {text, slash ? (size_t)(slash - text) : 0};
 
-    if (!slash || !ni_copyn(address, sizeof(address), ip.p, ip.n) ||
-        (selection->v6 ? inet_pton(AF_INET6, address, selection->range) != 1
-                       : ni_parse_ipv4(ip, selection->range)))
+    if (!slash)
+        return false;
+    const struct ni_span address = {text, (size_t)(slash - text)};
+    if (!parse_address(address, selection->v6, selection->range))
         return false;
     const int bits = (int)strtol(slash + 1, NULL, 10); /* NCCL also cuts it to 32 bits */
     selection->no_range = bits < 0;
+    if (selection->no_range)
+        return true;
     if (bits > (selection->v6 ? 128 : 32))
         return false;
-    if (bits < 0)
-        return true;
     selection->bits = (unsigned)bits + (selection->v6 ? 0 : 96);
     selection->ranged = true;
     return true;

@@ -11,20 +11,21 @@
 
 static const char disable[] = "NCCL_IB_DISABLE";
 
-/* Turns RDMA off, for no port is left. NCCL_IB_DISABLE=1 makes NCCL use sockets; if the user holds
-   that at 0, a list that takes no device does. If the user's NCCL_IB_HCA names no device it takes
-   all, and nothing helps. */
-static void without_port(const struct ni_work *w)
+/* Turns RDMA off where no port is left. NCCL_IB_DISABLE=1 does that. If the user has set it to 0,
+   an NCCL_IB_HCA that takes no device does. If the user has set both, nothing can be done: an
+   NCCL_IB_HCA that names no device takes all. */
+static void turn_rdma_off(const struct ni_work *w)
 {
     static const char variable[] = "NCCL_IB_HCA";
     const char *list = ni_user_value(w, variable), *hcas = w->policy->hcas;
-    const bool held = ni_user_value(w, disable) && ni_user_int(w, disable, 0) == 0;
-    const char *then = held && list ? "NCCL tries each that it can open" : "TCP is used";
+    const bool user_enables = ni_user_value(w, disable) && ni_user_int(w, disable, 0) == 0;
+    const bool stays_on = user_enables && list;
+    const char *then = stays_on ? "NCCL tries each that it can open" : "TCP is used";
     const unsigned given = ni_allocated_hcas(w->inv);
 
     if (list && ni_names_hcas(list))
         return; /* it names devices, and hca.ports has judged them */
-    if (!held || !list)
+    if (!stays_on)
         w->plan->transport = NI_NET_TCP;
     if (w->inv->source_unread)
         ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
@@ -40,7 +41,7 @@ static void without_port(const struct ni_work *w)
     ni_decide_value(
         w, disable, "1",
         "no RDMA port is usable; without this value NCCL would try every HCA that it sees");
-    if (held)
+    if (user_enables)
         ni_decide_value(w, variable, "^",
                         "no RDMA port is usable, and your NCCL_IB_DISABLE keeps InfiniBand on; "
                         "this list selects no HCA");
@@ -73,5 +74,5 @@ void ni_rule_ib_disable(const struct ni_work *w)
         ni_decide_value(w, disable, NULL,
                         "no RDMA port is usable, but your NCCL_NET allows nothing else");
     else
-        without_port(w);
+        turn_rdma_off(w);
 }

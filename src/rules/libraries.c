@@ -268,13 +268,15 @@ static void put_mooncake_port(const struct asked *a, struct ni_text *value, stru
 static void put_socket_interface(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     const struct ni_work *w = a->w;
-    const char *users = ni_user_value(w, "NCCL_SOCKET_IFNAME");
-    const bool named = w->policy->sockets || (users && strlen(users) > 1);
-    const char *list = w->plan->sockets, *pod = named ? NULL : ni_pod_interface(w);
+    const char *users = ni_user_value(w, "NCCL_SOCKET_IFNAME"), *list = w->plan->sockets;
+    /* NCCL takes a list of one character as unset */
+    const bool is_named = w->policy->sockets || (users && strlen(users) > 1);
+    const char *pod = is_named ? NULL : ni_pod_interface(w);
 
     if (!*list)
         return;
-    ni_putn(value, pod ? pod : list, strcspn(pod ? pod : list, ","));
+    const char *first = pod ? pod : list;
+    ni_putn(value, first, strcspn(first, ","));
     ni_put(why, pod ? "interface of the default route" : "the first of NCCL_SOCKET_IFNAME");
 }
 

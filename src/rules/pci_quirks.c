@@ -273,14 +273,15 @@ static void leave_fusing(const struct ni_work *w, const struct taken *t)
     ni_decide_value(w, merge_level, NULL, "%s", why);
 }
 
-/* Returns true if two of the HCAs must not be fused; *why: which, and why. */
+/* Returns true if two of the HCAs must not be fused; *why: which, and why. Those on one bus may be
+   of one port, which their PFs show. */
 static bool is_fusing_wrong(const struct ni_work *w, const struct taken *t, struct ni_text *why)
 {
     for (unsigned i = 0; i < t->n; i++) {
         for (unsigned k = i + 1; k < t->n; k++) {
             const struct ni_hca *a = t->hca[i], *b = t->hca[k];
 
-            if (is_on_one_bus(a, b)) /* only then it matters whether they share a port */
+            if (is_on_one_bus(a, b))
                 w->plan->needs |= NI_NEED_PFS;
             if (must_stay_apart(w, a, b, why))
                 return true;

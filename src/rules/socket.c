@@ -480,14 +480,15 @@ static size_t check_users_list(const struct ni_work *w, const char *user)
     return (size_t)(end - user);
 }
 
-/* Reports a list that gives NCCL no interface, or first one that other nodes cannot reach. none: it
-   matches no interface with an address. */
+/* Reports a list by which NCCL takes first an interface that other nodes cannot reach, or finds
+   none. none: it matches no interface with an address. */
 static void check_users_first(const struct ni_work *w, const char *user, const struct first *first,
                               bool is_first_known, bool none)
 {
     const bool lo = first->netdev && strcmp(first->netdev->name, "lo") == 0;
+    const bool is_certain = lo || is_first_known; /* the kernel lists lo first */
 
-    if (first->netdev && first->address.reach == THIS_LINK && (lo || is_first_known))
+    if (first->netdev && first->address.reach == THIS_LINK && is_certain)
         ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable,
                   "`%.100s` lets NCCL take %s%s, to which ranks on other nodes cannot connect",
                   user, first->netdev->name, lo ? "" : " with its link-local address");

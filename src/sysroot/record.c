@@ -213,8 +213,8 @@ static void sort_key(const struct ni_entry *e, char ret[NI_TREE_PATH])
             *ret = '\x01';
 }
 
-/* Orders by directory, mlx5_2 before mlx5_10; inside one directories come first, then names; deeper
-   entries come after all entries of the directory. */
+/* Compares by directory, mlx5_2 before mlx5_10: all entries of a directory come before those further
+   down. In one directory its directories come first, then the names decide. */
 static int by_directory(const void *a, const void *b)
 {
     const struct ni_entry *x = a, *y = b;
@@ -222,9 +222,12 @@ static int by_directory(const void *a, const void *b)
 
     sort_key(x, p);
     sort_key(y, q);
-    int c = ni_natural_cmp(p, q);
-    c = c ? c : (y->kind == NI_ENTRY_DIR) - (x->kind == NI_ENTRY_DIR);
-    return c ? c : ni_natural_cmp(x->name, y->name);
+    const int order = ni_natural_cmp(p, q);
+    if (order != 0)
+        return order;
+    if ((x->kind == NI_ENTRY_DIR) != (y->kind == NI_ENTRY_DIR))
+        return x->kind == NI_ENTRY_DIR ? -1 : 1;
+    return ni_natural_cmp(x->name, y->name);
 }
 
 /* Returns the entries to write, in order; the caller frees them. A directory with something in it

@@ -442,6 +442,47 @@ static void paths(void **state)
     assert_int_equal(found(NI_F_JOB_PATH_UNSTEADY), 1);
 }
 
+/* A pod that has fewer rails than others says why; one that has as many is not asked. */
+static void left_out(void **state)
+{
+    static struct ni_pod_setting setting[6];
+    (void)state;
+    build(6, 2, 400000);
+    for (unsigned p = 0; p < 6; p++) {
+        w.pod[p].setting = &setting[p];
+        w.pod[p].n_setting = 1;
+        setting[p] = (struct ni_pod_setting){"rails", "2"};
+        strcpy(w.pod[p].left_out, "mlx5_9/1: not in --hcas");
+    }
+    ni_compare_pods(&w.job, &w.policy, &w.f);
+    only(NI_F_JOB_RAILS_DIFFER, 0, "", "");
+    strcpy(setting[4].value, "1");
+    w.rail[4][0].gap = true; /* aligned */
+    strcpy(w.pod[4].left_out, "mlx5_0/1: port is DOWN");
+    ni_compare_pods(&w.job, &w.policy, &w.f);
+    only(NI_F_JOB_RAILS_DIFFER, 1, "rails",
+         "1 on pod-4 (node-4), 2 on 5 others; pod-4 (node-4) left out mlx5_0/1: port is DOWN");
+    memset(&w.f, 0, sizeof(w.f));
+    w.pod[4].left_out[0] = '\0';
+    ni_compare_pods(&w.job, &w.policy, &w.f);
+    only(NI_F_JOB_RAILS_DIFFER, 1, "rails", "1 on pod-4 (node-4), 2 on 5 others");
+    assert_null(strstr(w.f.at[0].message, "left out"));
+}
+
+/* Two bad paths are named, and the others counted: one of them is not many. */
+static void counted_paths(void **state)
+{
+    static const char *const more[] = {"", "", ", and 1 more pair; ", ", and 2 more pairs; "};
+    (void)state;
+    for (unsigned n = 1; n <= NI_COUNT(more); n++) {
+        build(16, 1, 400000);
+        for (unsigned i = 0; i < n; i++)
+            w.fault[w.n_fault++] = (struct fault){QUEUE_BROKEN, 3 * i, 3 * i + 1, 0, 0};
+        run();
+        only(NI_F_JOB_PATH_BROKEN, 1, "rail 0", more[n - 1]);
+    }
+}
+
 /* Each test draws the same numbers, whatever ran before it. */
 static int reset(void **state)
 {
@@ -459,7 +500,8 @@ int main(void)
         cmocka_unit_test_setup(slow_together, reset),  cmocka_unit_test_setup(unknown_rate, reset),
         cmocka_unit_test_setup(not_listed, reset),     cmocka_unit_test_setup(foreign_pod, reset),
         cmocka_unit_test_setup(hub_of_subnets, reset), cmocka_unit_test_setup(own_subnets, reset),
-        cmocka_unit_test_setup(paths, reset),
+        cmocka_unit_test_setup(paths, reset),          cmocka_unit_test_setup(counted_paths, reset),
+        cmocka_unit_test_setup(left_out, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,7 @@ static void fill_message(void)
     fill(m.pod.host, sizeof(m.pod.host));
     fill(m.pod.node, sizeof(m.pod.node));
     fill(m.pod.leaf, sizeof(m.pod.leaf));
+    fill(m.pod.left_out, sizeof(m.pod.left_out));
     m.pod.transport = NI_NET_OTHER;
     m.pod.n_setting = NI_MAX_POD_SETTINGS;
     for (unsigned i = 0; i < NI_MAX_POD_SETTINGS; i++) {
