@@ -19,6 +19,7 @@
 #include "nccl_init/text.h"
 #include "print/findings.h"
 #include "print/json_write.h"
+#include "print/words.h"
 #include "system/exec.h"
 #include "system/replace.h"
 
@@ -194,9 +195,11 @@ void ni_say_findings(struct ni_context *ctx)
         put_finding(ctx, &line, f);
         write_line(ctx, &line);
     }
-    if (ctx->findings.dropped > ctx->dropped_said)
-        ni_say(ctx, NI_LOG_WARN, "findings that are not shown: %u",
-               ctx->findings.dropped - ctx->dropped_said);
+    const unsigned more = ctx->findings.dropped - ctx->dropped_said;
+
+    if (more > 0)
+        ni_say(ctx, NI_LOG_WARN, "%u more finding%s %s not shown", more, ni_plural(more),
+               ni_is_or_are(more));
     ctx->dropped_said = ctx->findings.dropped;
 }
 

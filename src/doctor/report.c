@@ -167,7 +167,8 @@ static void put_faults(struct ni_text *out, const struct ni_view *view)
         ni_put_advice(out, &all->at[shown[i]]);
     }
     if (all->dropped > 0)
-        ni_putf(out, "  findings that are not shown: %u\n", all->dropped);
+        ni_putf(out, "  %u more finding%s %s not shown\n", all->dropped, ni_plural(all->dropped),
+                ni_is_or_are(all->dropped));
 }
 
 /* Puts the checks without a fault, two in a line where they are short. */

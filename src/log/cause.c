@@ -13,6 +13,7 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "print/words.h"
 
 /* ---- which is the cause ---- */
 
@@ -600,8 +601,9 @@ static void put_beginning_rank(struct ni_text *t, const struct ni_log *log)
 
         if (r->mark == 0 || !is_beginning(r))
             continue;
-        ni_putf(t, "; rank %d was in the initialisation of another communicator, of %d ranks%s",
-                r->rank, r->begun_size, r->p2p ? ", for a send or receive (send/recv)" : "");
+        ni_putf(t, "; rank %d was in the initialisation of another communicator, of %d rank%s%s",
+                r->rank, r->begun_size, ni_plural((unsigned)r->begun_size),
+                r->p2p ? ", for a send or receive (send/recv)" : "");
         return;
     }
 }
@@ -625,8 +627,8 @@ static void report_begun(struct ni_log *log, struct ni_findings *f)
     if (!first)
         return;
     ni_log_put_ranks(&who, log, 1);
-    ni_putf(&t, "NCCL's initialisation of another communicator, of %d ranks, did not end",
-            first->begun_size);
+    ni_putf(&t, "NCCL's initialisation of another communicator, of %d rank%s, did not end",
+            first->begun_size, ni_plural((unsigned)first->begun_size));
     if (first->p2p)
         ni_put(&t, "; torch makes one for a send or receive");
     if (missing > 0 && first->begun_size == first->size) {

@@ -632,6 +632,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     judge_settings(log, f);
     ni_log_report_unknown(log, f);
     if (log->dropped > 0)
-        ni_report(f, NI_F_FACT_TRUNCATED, "log", "%u facts did not fit", log->dropped);
+        ni_report(f, NI_F_FACT_TRUNCATED, "log", "%u fact%s did not fit", log->dropped,
+                  ni_plural(log->dropped));
     make_sentence(log, f);
 }

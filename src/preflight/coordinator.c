@@ -643,8 +643,8 @@ static void run_rounds(struct coordinator *h)
         if (!r || !ni_next_round(job))
             break;
         fill_slots(h, first);
-        (void)ni_format(line, sizeof(line), "round %u, pairs: %u", job->rounds,
-                        job->n_result - first);
+        (void)ni_format(line, sizeof(line), "round %u: %u pair%s", job->rounds,
+                        job->n_result - first, ni_plural(job->n_result - first));
         h->m->progress(h->m->arg, line, NI_NEW_PHASE);
         run_round(h, first);
     }

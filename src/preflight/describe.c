@@ -64,11 +64,14 @@ static void describe_left_out(const struct ni_work *w, struct ni_pod *pod)
 
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         const struct ni_port_plan *plan = &w->plan->port[i];
+        struct ni_text one = NI_TEXT(NI_LEFT_OUT);
 
         if (plan->chosen || !ni_is_allocated(&w->inv->hca[w->inv->port[i].hca]))
             continue;
-        ni_putf(&all, "%s%s: %s", all.len > 0 ? "; " : "", ni_port_name(w->inv, (int)i).text,
+        ni_putf(&one, "%s%s: %s", all.len > 0 ? "; " : "", ni_port_name(w->inv, (int)i).text,
                 plan->why);
+        if (all.len + one.len < all.cap)
+            ni_put(&all, one.buf);
     }
 }
 

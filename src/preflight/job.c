@@ -97,5 +97,6 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct n
     if (came < job->ranks)
         put_who_was_refused(to, f);
     if (rails > 0)
-        ni_putf(to, ", %u of %u rails are good", good, rails);
+        ni_putf(to, ", %u of %u rail%s %s good", good, rails, ni_plural(rails),
+                ni_is_or_are(rails));
 }

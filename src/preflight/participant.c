@@ -44,7 +44,7 @@ static struct participant {
     int64_t within_ms; /* how long it waits for pod 0 and the others */
     int64_t until_ms;  /* when it stops listening to pod 0, whatever that says */
     bool absent;       /* the name of pod 0 could not be found */
-    char refused[96];  /* "earlier: pod 0 refused this pod: ..."; "": it did not */
+    char refused[256]; /* what pod 0 last refused this pod for; "": it did not */
     /* the last try connected to pod 0's address, and nothing shows that another program listens
        there */
     bool reached;
@@ -301,7 +301,7 @@ static int try_address(struct participant *l, const struct addrinfo *at, int64_t
         l->reached = true;
         r = take_part(l);
         if (r == -EACCES || r == -EBADMSG)
-            (void)ni_format(l->refused, sizeof(l->refused), "earlier: %s", l->why.buf);
+            (void)ni_format(l->refused, sizeof(l->refused), "%s", l->why.buf);
     } else {
         l->reached = false;
         r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
@@ -359,9 +359,10 @@ static int find_coordinator(struct participant *l)
         pause = pause < LAST_PAUSE_MS / 2 ? 2 * pause : LAST_PAUSE_MS;
         left = l->within_ms - ni_now_ms();
     }
-    if (!l->reached)
-        ni_putf(&l->why, "; %s",
-                l->refused[0] ? l->refused : "the others have started, or never came");
+    if (!l->reached && l->refused[0])
+        ni_putf(&l->why, "; before that, %s", l->refused);
+    else if (!l->reached)
+        ni_put(&l->why, "; the others have started, or never came");
     return -ETIMEDOUT;
 }
 

@@ -80,8 +80,8 @@ static void put_how(struct ni_text *t, const struct ni_job *job, const struct ki
         ni_put_failure(
             t, &(struct ni_pair_result){.step = queue->step, .err = queue->err, .wc = queue->wc});
     } else if (x->queue[q].verdict == NI_PATH_LOSSY) {
-        ni_putf(t, "%u acknowledgements came late, the last after %lld ms", queue->late,
-                (long long)queue->slowest_ns / 1000000);
+        ni_putf(t, "%u acknowledgement%s came late, the last after %lld ms", queue->late,
+                ni_plural(queue->late), (long long)queue->slowest_ns / 1000000);
     } else {
         ni_put_speed(t, write < read ? write : read);
         ni_put(t, " Gb/s alone");
@@ -95,7 +95,8 @@ static void put_path(struct ni_text *t, const struct ni_job *job, const struct k
     ni_put_pod(t, job, x->pair.from);
     ni_put(t, " with ");
     ni_put_pod(t, job, x->pair.to);
-    ni_putf(t, ": %u of %u queue pairs: ", count_of_kind(job, kind, x), x->n_queue);
+    ni_putf(t, ": %u of %u queue pair%s: ", count_of_kind(job, kind, x), x->n_queue,
+            ni_plural(x->n_queue));
     put_how(t, job, kind, x);
 }
 
@@ -104,9 +105,10 @@ static void put_leaf(struct ni_text *t, const struct ni_job *job, unsigned rail)
 {
     const struct ni_path_names names = ni_name_paths(job, rail);
 
-    if (names.touched < 2 || names.n > NI_PATH_NAMES)
+    if (names.n == 0 || names.n > NI_PATH_NAMES)
         return;
-    ni_putf(t, "%u of %u bad pairs touch ", names.touched, names.bad);
+    ni_putf(t, "%u of %u bad pair%s touch%s ", names.touched, names.bad, ni_plural(names.bad),
+            names.touched == 1 ? "es" : "");
     ni_quote(t, names.leaf[0]);
     if (names.n == NI_PATH_NAMES) {
         ni_put(t, " or ");

@@ -168,7 +168,8 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
         ni_put_below(out, kind->hint);
     }
     if (all->dropped > 0)
-        ni_putf(out, "\nfindings that are not shown: %u\n", all->dropped);
+        ni_putf(out, "\n%u more finding%s %s not shown\n", all->dropped, ni_plural(all->dropped),
+                ni_is_or_are(all->dropped));
 }
 
 /* ---- in JSON ---- */

@@ -30,6 +30,11 @@ const char *ni_plural(unsigned n)
     return n == 1 ? "" : "s";
 }
 
+const char *ni_is_or_are(unsigned n)
+{
+    return n == 1 ? "is" : "are";
+}
+
 void ni_put_now(struct ni_text *t)
 {
     const time_t now = time(NULL);

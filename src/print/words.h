@@ -43,6 +43,8 @@ extern const struct ni_words ni_link_words[];   /* "roce", "RoCE"; NULL, "unknow
 
 /* Returns "s", unless n is 1. */
 const char *ni_plural(unsigned n);
+/* Returns "are", or "is" if n is 1. */
+const char *ni_is_or_are(unsigned n);
 /* Puts the time of now, in UTC: "2026-11-23 08:30Z". Nothing if there is no clock. */
 void ni_put_now(struct ni_text *t);
 /* Puts the source of a report's facts: "HCAs given by ...; root node.tree". */

@@ -95,7 +95,7 @@ wait
 pod 0 preflight --within=2
 out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=4) && status=0 || status=$?
 matches "another job's pod 0, which ends" \
-    "1 preflight: bad: localhost port $port: ECONNREFUSED *; earlier: pod 0 refused this pod: its key is not *" "$status $out"
+    "1 preflight: bad: localhost port $port: ECONNREFUSED *; before that, pod 0 refused this pod: its key is not *" "$status $out"
 wait
 # pod 0 waits as long as the pods that are there, not as one that was killed
 three() { # RANK SECONDS
@@ -325,7 +325,7 @@ same "one pod: each finding once" 1 "$(grep -c 'verbs.none' err)"
 # shellcheck disable=SC2046 # words
 env $(awk 'BEGIN { for (; i < 300; i++) print "NCCL_X" i "=" }') \
     "$bin" --preflight=warn --peers=localhost --rank=0 --ranks=1 -- true 2>err
-same "one pod: too many findings: said once" 1 "$(grep -c 'findings that are not shown: ' err)"
+same "one pod: too many findings: said once" 1 "$(grep -c 'more findings are not shown' err)"
 out=$("$bin" --preflight=warn -- echo ran 2>err) && status=0 || status=$?
 matches "nothing tells: warn" "0 ran*warning: preflight: bad: it is not known which pods take part*" "$status $out$(cat err)"
 

@@ -67,7 +67,7 @@ static void test_dropped_and_colour(void **state)
     node.findings.dropped = 7;
     node.view.colour = true;
     const char *out = written(put_doctor);
-    assert_non_null(strstr(out, "\n  findings that are not shown: 7\n"));
+    assert_non_null(strstr(out, "\n  7 more findings are not shown\n"));
     assert_non_null(strstr(out, "\033["));
     node.view.root = "a\033[31mb";
     node.view.colour = false;
