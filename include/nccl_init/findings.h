@@ -182,8 +182,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "5.12 or later).")                                                                           \
     X(REQUIRE_GPUS, "require.gpus", NI_ERROR, "User: request GPUs (nvidia.com/gpu, amd.com/gpu).") \
     X(REQUIRE_MEMLOCK, "require.memlock", NI_ERROR,                                                \
-      "User: add --keep-caps=ipc_lock. Cluster admin: set memlock=-1:-1 in CRI-O's "               \
-      "default_ulimits, or LimitMEMLOCK=infinity for containerd.")                                 \
+      "User: request SYS_RESOURCE and IPC_LOCK (chart job: memlock=caps). "                        \
+      "Cluster admin: set memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity "     \
+      "for containerd.")                                                                           \
     X(REQUIRE_PREFLIGHT, "require.preflight", NI_ERROR,                                            \
       "User: read the findings that begin with `job.`; `nccl-init preflight` in all pods says "    \
       "more.")                                                                                     \

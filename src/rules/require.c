@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/caps.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
@@ -329,6 +330,16 @@ void ni_rule_require(const struct ni_work *w)
 
 /* ---- memlock, which is judged when the limit was raised ---- */
 
+/* This program has the capability from its file, and a command of a user other than root only by
+   --keep-caps. */
+static bool may_keep_lock(const struct ni_work *w)
+{
+    const struct ni_self *s = &w->inv->self;
+
+    return ni_has_cap(s->cap_prm, CAP_IPC_LOCK) && s->user_namespace != NI_USERNS_OWN &&
+           !ni_has_cap(w->plan->caps.drop, CAP_IPC_LOCK);
+}
+
 void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
 {
     const unsigned require = w->policy->require;
@@ -353,6 +364,8 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
         /* the plan has a higher limit, and it may be raised, so raising it failed */
         if (w->plan->memlock.soft > soft && ni_may_raise_memlock(&w->inv->self))
             ni_put(&why, "raising it failed");
+        else if (may_keep_lock(w))
+            ni_put(&why, "CAP_IPC_LOCK is permitted: add --keep-caps=ipc_lock");
         else
             ni_memlock_why(w, &why);
     }

@@ -5,8 +5,8 @@
 
 #define NI_SELFTEST_FINDINGS(X)                                                                   \
     X(VERBS_MEMLOCK, "verbs.memlock", NI_ERROR,                                                   \
-      "User: start the job with `nccl-init -- COMMAND`. Cluster admin: set memlock=-1:-1 in "     \
-      "CRI-O's default_ulimits, or LimitMEMLOCK=infinity for containerd.")                        \
+      "User: `nccl-init selftest --size=1M` tests the ports within the limit. Cluster admin: "    \
+      "set memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity for containerd.")   \
     X(VERBS_NONE, "verbs.none", NI_WARNING,                                                       \
       "`nccl-init plan` shows why a device was left out. User: request an RDMA "                  \
       "resource in the pod spec. If TCP is meant, add --mode=tcp.")                               \

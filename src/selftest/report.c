@@ -3,6 +3,8 @@
    programs JSON. */
 #include "selftest/report.h"
 
+#include <string.h>
+
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
@@ -19,18 +21,23 @@
 #include "rail/step.h"
 #include "selftest/trials.h"
 
+static bool is_untried(const struct ni_rail_task *task)
+{
+    return task->rail.untried[0] != '\0';
+}
+
 static const char *result_of(const struct ni_rail_task *task)
 {
     if (task->result[NI_ROLE_INITIATOR].step == NI_PAIR_DONE)
         return "passed";
-    return task->rail.untried[0] ? "not tried" : "failed";
+    return is_untried(task) ? "not tried" : "failed";
 }
 
 static enum ni_tint tint_of(const struct ni_rail_task *task)
 {
     if (task->result[NI_ROLE_INITIATOR].step == NI_PAIR_DONE)
         return NI_GREEN;
-    return task->rail.untried[0] ? NI_YELLOW : NI_RED;
+    return is_untried(task) ? NI_YELLOW : NI_RED;
 }
 
 static const char *dmabuf_of(const struct ni_rail_task *task)
@@ -73,9 +80,25 @@ static void put_trials(struct ni_text *out, const struct ni_trials *all, bool co
         ni_put(ni_cell(t), dmabuf_of(task));
         ni_put(ni_cell(t), result_of(task));
         if (!passed)
-            ni_putf(t, ": %s", ni_pair_step_text(x->step));
+            ni_putf(t, ": %s", is_untried(task) ? rail->untried : ni_pair_step_text(x->step));
     }
     ni_table_write(out, &table, colour);
+}
+
+void ni_put_untried(struct ni_text *out, const struct ni_trials *all)
+{
+    const char *why = NULL;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < all->n; i++) {
+        const struct ni_rail_task *task = &all->task[i];
+
+        if (is_untried(task) && !why)
+            why = task->rail.untried;
+        n += is_untried(task) && strcmp(task->rail.untried, why) == 0;
+    }
+    if (why)
+        ni_putf(out, ", %u not tried: %s", n, why);
 }
 
 void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_trials *all)
@@ -95,10 +118,12 @@ void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const stru
     }
     ni_put_findings(out, view, NI_WARNING);
     if (all->n == 0)
-        ni_put(out, "\nNothing was tried.\n");
+        ni_put(out, "\nNothing was tried.");
     else
-        ni_putf(out, "\n%u of %u port%s passed in %lld.%02lld s\n", all->passed, all->n,
+        ni_putf(out, "\n%u of %u port%s passed in %lld.%02lld s", all->passed, all->n,
                 ni_plural(all->n), ms / 1000, ms % 1000 / 10);
+    ni_put_untried(out, all);
+    ni_put(out, "\n");
 }
 
 /* Writes one trial: the port, the step that it reached, and what was measured. */

@@ -12,6 +12,8 @@
 void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_trials *all);
 void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view,
                           const struct ni_trials *all);
+/* Puts how many ports were not tried, and why, after how many passed; nothing if all were tried. */
+void ni_put_untried(struct ni_text *out, const struct ni_trials *all);
 /* Members of an object: how long they took, how many passed, and an object for each trial. */
 void ni_json_trials(struct ni_json *j, const struct ni_trials *all);
 

@@ -198,6 +198,7 @@ bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how)
     if (all->passed > 0 && all->passed < all->n)
         ni_put(how, "only ");
     ni_putf(how, "%u of %u port%s passed", all->passed, all->n, ni_plural(all->n));
+    ni_put_untried(how, all);
     return all->passed == all->n;
 }
 

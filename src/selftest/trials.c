@@ -133,6 +133,18 @@ static bool is_limited(const struct ni_work *w, const struct ni_trials *all,
            all->memlock < all->size + QUEUES && !ni_command_may_lock(w);
 }
 
+/* The test itself asked for more than may be locked, which says nothing about the port. */
+static void mark_as_limited(const struct ni_trials *all, struct ni_rail_task *task)
+{
+    char *untried = task->rail.untried;
+    struct ni_text t = ni_text_on(untried, sizeof(task->rail.untried));
+
+    ni_put_bytes(&t, all->size);
+    ni_put(&t, " to register, and only ");
+    ni_put_bytes(&t, all->memlock);
+    ni_put(&t, " can be locked");
+}
+
 static enum ni_finding_id finding_of_failure(const struct ni_pair_result *x)
 {
     if (x->wc == NI_WC_LOC_PROT)
@@ -157,7 +169,7 @@ static void put_reason(struct ni_text *m, enum ni_finding_id id, const struct ni
 /* Puts the step that failed, its errno or completion, and the meaning of that. Returns the finding.
    */
 static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni_trials *all,
-                                        const struct ni_rail_task *task, const struct ni_hca *hca,
+                                        struct ni_rail_task *task, const struct ni_hca *hca,
                                         struct ni_text *m)
 {
     const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
@@ -172,7 +184,7 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
     }
     if (x->step == NI_PAIR_FIND && ni_put_node(&hca->uverbs, m))
         return id;
-    if (task->rail.untried[0]) {
+    if (x->step == NI_PAIR_FIND && task->rail.untried[0]) {
         ni_put(m, task->rail.untried);
         return NI_F_VERBS_PROVIDER;
     }
@@ -183,10 +195,8 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
     else if (x->err != 0)
         ni_putf(m, "%s: ", name ? name : "an unknown error");
     if (is_limited(w, all, x)) {
-        ni_put_bytes(m, all->size);
-        ni_put(m, " to pin, and the limit is ");
-        ni_put_bytes(m, all->memlock);
-        ni_put(m, ": ");
+        mark_as_limited(all, task);
+        ni_putf(m, "%s: ", task->rail.untried);
         ni_memlock_why(w, m);
         return NI_F_VERBS_MEMLOCK;
     }
@@ -202,7 +212,7 @@ void ni_judge_trials(const struct ni_work *w, struct ni_trials *all)
     const struct ni_inventory *inv = w->inv;
 
     for (unsigned i = 0; i < all->n; i++) {
-        const struct ni_rail_task *task = &all->task[i];
+        struct ni_rail_task *task = &all->task[i];
         const struct ni_hca *hca = &inv->hca[inv->port[all->at[i]].hca];
         const struct ni_port_name name = ni_port_name(inv, all->at[i]);
         const uint8_t *sysfs = task->rail.gid, *seen = task->own[NI_ROLE_INITIATOR].gid;

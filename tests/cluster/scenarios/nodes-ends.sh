@@ -3,7 +3,7 @@
 # the reason where kubectl shows it; a container that starts again, a pod that is replaced while the others run.
 # nodes: 2x2
 # by hand: ./dev cluster; .ci/run has no time for it
-# seconds: 300
+# seconds: 350
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # tmp comes from lib
 # shellcheck source=/dev/null

@@ -3,7 +3,7 @@
 # a host network. Then the nodes themselves: the chart's doctor, k8s/fleet, helm test.
 # nodes: 2x2
 # by hand: ./dev cluster; .ci/run has no time for it
-# seconds: 300
+# seconds: 350
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034,SC2154 # space is for node/pods; tmp comes from lib
 # shellcheck source=/dev/null

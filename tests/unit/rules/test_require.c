@@ -426,6 +426,25 @@ static void test_memlock(void **state)
     assert_non_null(strstr(node.plan.refuse_why, "does not ask for more"));
 }
 
+/* What the program has from its file, and the command of a user other than root does not get. */
+static void test_memlock_by_option(void **state)
+{
+    static const char advice[] = "only 64 KiB can be locked: CAP_IPC_LOCK is permitted: "
+                                 "add --keep-caps=ipc_lock";
+    (void)state;
+    planned = 0;
+    node.policy.require = NI_REQUIRE_MEMLOCK;
+    node.inv.self = (struct ni_self){.caps_known = NI_KNOWN, .cap_prm = 1 << CAP_IPC_LOCK};
+    assert_false(memlock_holds(65536, false));
+    assert_non_null(strstr(node.plan.refuse_why, advice));
+    node.inv.self.user_namespace = NI_USERNS_OWN;
+    assert_false(memlock_holds(65536, false));
+    assert_null(strstr(node.plan.refuse_why, "--keep-caps"));
+    node.inv.self = (struct ni_self){.caps_known = NI_KNOWN};
+    assert_false(memlock_holds(65536, false));
+    assert_null(strstr(node.plan.refuse_why, "--keep-caps"));
+}
+
 static bool is_refused_for_memlock(void)
 {
     node_decide();
@@ -479,6 +498,7 @@ int main(void)
         cmocka_unit_test_setup(test_promise, good_node),
         cmocka_unit_test_setup(test_all_fail, good_node),
         cmocka_unit_test_setup(test_memlock, node_reset),
+        cmocka_unit_test_setup(test_memlock_by_option, node_reset),
         cmocka_unit_test_setup(test_memlock_elsewhere, good_node),
         cmocka_unit_test_setup(test_planned_memlock, good_node),
     };

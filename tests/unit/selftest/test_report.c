@@ -96,6 +96,12 @@ static int setup(void **state)
     measured(t);
     t->result[NI_ROLE_INITIATOR].read_mbps = 0;
     t->result[NI_ROLE_INITIATOR].wc = 4;
+    t = trial("mlx5_14", NI_PAIR_REGISTER);
+    ni_copy(t->rail.untried, sizeof(t->rail.untried),
+            "64 MiB to register, and only 8 MiB can be locked");
+    t = trial("mlx5_15", NI_PAIR_REGISTER);
+    ni_copy(t->rail.untried, sizeof(t->rail.untried),
+            "64 MiB to register, and only 8 MiB can be locked");
     t = trial("efa_0", NI_PAIR_FIND);
     ni_copy(t->rail.untried, sizeof(t->rail.untried), "no provider");
     ni_report(&node.findings, NI_F_EXEC_PID1_NO_INIT, "PID 1", "it is `sh`, no init");
@@ -106,7 +112,7 @@ static int setup(void **state)
 }
 
 static const char text[] =
-    "Self-test: 7 ports to try; HCAs given by PCIDEVICE_* (SR-IOV device plugin)\n"
+    "Self-test: 9 ports to try; HCAs given by PCIDEVICE_* (SR-IOV device plugin)\n"
     "  each port registers 64 MiB, then writes 16 MiB to itself and reads them back\n"
     "\n"
     "  PORT       GID                  WRITE Gb/s  READ Gb/s  LATENCY us  DMA-BUF  RESULT\n"
@@ -119,22 +125,27 @@ static const char text[] =
     "  mlx5_13/1  -                    -           -          -           -        failed: device\n"
     "  mlx4_0/2   by LID               197         -          2.1         no       failed: bulk "
     "reads\n"
-    "  efa_0/1    3                    -           -          -           -        not tried: "
-    "find\n"
+    "  mlx5_14/1  3                    -           -          -           -        not tried: 64 "
+    "MiB to register, and only 8 MiB can be locked\n"
+    "  mlx5_15/1  3                    -           -          -           -        not tried: 64 "
+    "MiB to register, and only 8 MiB can be locked\n"
+    "  efa_0/1    3                    -           -          -           -        not tried: no "
+    "provider\n"
     "\n"
     "Errors: the job fails, or silently loses RDMA\n"
     "  error: verbs.memlock: mlx5_10/1\n"
     "      ibv_reg_mr of 64 MiB: ENOMEM\n"
-    "      User: start the job with `nccl-init -- COMMAND`. Cluster admin: set memlock=-1:-1 "
-    "in CRI-O's\n"
-    "      default_ulimits, or LimitMEMLOCK=infinity for containerd.\n"
+    "      User: `nccl-init selftest --size=1M` tests the ports within the limit. Cluster admin: "
+    "set\n"
+    "      memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity for containerd.\n"
     "\n"
     "Warnings: the job is slower, or may fail\n"
     "  warning: verbs.dmabuf.none: mlx5_10/1\n"
     "      no DMA-BUF\n"
     "      Cluster admin: load nvidia-peermem, or install an RDMA driver that supports DMA-BUF.\n"
     "\n"
-    "1 of 7 ports passed in 10.09 s\n";
+    "1 of 9 ports passed in 10.09 s, 2 not tried: 64 MiB to register, and only 8 MiB can be "
+    "locked\n";
 
 static void test_text(void **state)
 {
@@ -239,7 +250,7 @@ static void test_json(void **state)
     assert_int(j, "size", 64 << 20);
     assert_int(j, "took_ms", 10093);
     assert_int(j, "passed", 1);
-    assert_int_equal(json_array_size(json_object_get(j, "ports")), 7);
+    assert_int_equal(json_array_size(json_object_get(j, "ports")), 9);
     assert_int_equal(json_array_size(json_object_get(j, "findings")), 3);
     assert_string_equal(types(port), port_types);
     assert_text(port, "name", "mlx5_6");

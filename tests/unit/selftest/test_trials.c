@@ -337,16 +337,18 @@ static void test_memlock(void **state)
     trials.memlock = 8 << 20;
     s->caps_known = NI_KNOWN;
     assert_means(NI_F_VERBS_MEMLOCK,
-                 "step `register`: ENOMEM: 64 MiB to pin, and the limit is 8 MiB: "
+                 "step `register`: ENOMEM: 64 MiB to register, and only 8 MiB can be locked: "
                  "CAP_SYS_RESOURCE is not in the bounding set: add it to");
     trials.memlock = 65536;
-    assert_means(NI_F_VERBS_MEMLOCK, "the limit is 64 KiB: ");
+    assert_means(NI_F_VERBS_MEMLOCK, "only 64 KiB can be locked: ");
+    assert_string_equal(trials.task[0].rail.untried,
+                        "64 MiB to register, and only 64 KiB can be locked");
     s->cap_bnd = UINT64_MAX; /* the longest clause */
     s->uid = known(1000660000);
     trials.size = (INT64_C(64) << 30) - 1024;
     trials.memlock = INT64_C(67108863) * 1024;
-    assert_means(NI_F_VERBS_MEMLOCK, "ENOMEM: 67108863 KiB to pin, and the limit is 67108863 KiB: "
-                                     "CAP_SYS_RESOURCE is in the bounding set only");
+    assert_means(NI_F_VERBS_MEMLOCK, "ENOMEM: 67108863 KiB to register, and only 67108863 KiB can "
+                                     "be locked: CAP_SYS_RESOURCE is in the bounding set only");
     s->caps_known = NI_DENIED;
     assert_means(NI_F_VERBS_MEMLOCK, "it is unknown whether CAP_SYS_RESOURCE is present");
 }
@@ -358,10 +360,13 @@ static void test_memlock_of_queues(void **state)
     failed(NI_PAIR_QUEUES, ENOMEM);
     trials.memlock = SIZE;
     assert_means(NI_F_VERBS_MEMLOCK,
-                 "step `queue pairs`: ENOMEM: 64 MiB to pin, and the limit is 64 MiB: ");
+                 "step `queue pairs`: ENOMEM: 64 MiB to register, and only 64 MiB can be locked: ");
     trials.memlock = 2 * SIZE;
+    trials.task[0].rail.untried[0] = '\0';
     assert_means(NI_F_VERBS_RESOURCES,
                  "step `queue pairs`: ENOMEM: the kernel or the device has no more memory");
+    assert_string_equal(trials.task[0].rail.untried,
+                        ""); /* the device refused: the port is at fault */
     trials.memlock = -1;
     assert_means(NI_F_VERBS_RESOURCES,
                  "step `queue pairs`: ENOMEM: the kernel or the device has no more memory");
@@ -376,7 +381,7 @@ static void test_memlock_of_nothing(void **state)
     (void)state;
     failed(NI_PAIR_REGISTER, EPERM);
     trials.memlock = 0;
-    assert_means(NI_F_VERBS_MEMLOCK, "EPERM: 64 MiB to pin, and the limit is 0 B: ");
+    assert_means(NI_F_VERBS_MEMLOCK, "EPERM: 64 MiB to register, and only 0 B can be locked: ");
     trials.memlock = 65536;
     assert_means(NI_F_VERBS_RESOURCES, "step `register`: EPERM");
 }

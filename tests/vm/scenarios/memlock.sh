@@ -65,7 +65,7 @@ row() {
     all=${all#*$'\n--\n'}
     case $expected in
     -) matches "$what: --require=memlock starts it" "*status 0" "$all" ;;
-    *) matches "$what: --require=memlock refuses, and says the same" "*error: command not started: --require=memlock, but only*$why*status 125" "$all" ;;
+    *) matches "$what: --require=memlock refuses, and says the same" "*error: command not started: --require=memlock, but only*${advice:-$why}*status 125" "$all" ;;
     esac
 }
 
@@ -136,7 +136,8 @@ setcap cap_ipc_lock=ep /tmp/lock
 row "both permitted" "ok ENOMEM" - "" /tmp/may -- limited 64 none 1000
 row "IPC_LOCK passed on" "ok ENOMEM" - "" /tmp/may --memlock=keep --keep-caps=ipc_lock -- \
     limited 64 none 1000
-row "IPC_LOCK not passed on" "ok ENOMEM" memlock.too-low "in the bounding set only" /tmp/lock -- limited 64 none 1000
+advice="CAP_IPC_LOCK is permitted: add --keep-caps=ipc_lock" \
+    row "IPC_LOCK not passed on" "ok ENOMEM" memlock.too-low "in the bounding set only" /tmp/lock -- limited 64 none 1000
 row "no_new_privs" "ok ENOMEM" memlock.too-low "in the bounding set only, and no_new_privs" /tmp/may -- \
     limited 64 none 1000 --no-new-privs
 row "nosuid" "ok ENOMEM" memlock.too-low "in the bounding set only" /tmp/nosuid/may -- limited 64 none 1000
@@ -167,7 +168,7 @@ tested() { # WHAT PATTERN WAY...: of a registration of 4 MiB
     out=$("$@" selftest --json --size=4M --bytes=64K 2>&1 || true)
     matches "$what" "*$pattern*" "$out"
 }
-tested "neither" '"verbs.memlock"*ENOMEM: 4 MiB to pin, and the limit is 64 KiB: CAP_SYS_RESOURCE is not in the bounding set' limited 64 "$neither" 0 "$P"
+tested "neither" '"verbs.memlock"*ENOMEM: 4 MiB to register, and only 64 KiB can be locked: CAP_SYS_RESOURCE is not in the bounding set' limited 64 "$neither" 0 "$P"
 tested "a user namespace" '"verbs.memlock"*capabilities do not count' limited 64 none 0 unshare -Ur "$P"
 tested "IPC_LOCK not passed on" '"verbs.memlock"*in the bounding set only' limited 64 none 1000 /tmp/lock
 passes "both permitted" 1 limited 64 none 1000 /tmp/may selftest --size=4M --bytes=64K

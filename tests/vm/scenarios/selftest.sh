@@ -53,8 +53,9 @@ limited() { # LIMIT-IN-KIB COMMAND...: without the right to raise it or to ignor
     (ulimit -l "$kib" && setpriv --bounding-set=-ipc_lock,-sys_resource --inh-caps=-ipc_lock,-sys_resource "$@")
 }
 fails 'the kernel lets no program register so much' '65536 KiB: errno 12' limited 64 /lab/mr rxe0 65536
-words '64 KiB, no capability' 'verbs.memlock: RLIMIT_MEMLOCK step `register`: ENOMEM: 64 MiB to pin, and the limit is 64 KiB: CAP_SYS_RESOURCE is not in the bounding set' \
+words '64 KiB, no capability' 'verbs.memlock: RLIMIT_MEMLOCK step `register`: ENOMEM: 64 MiB to register, and only 64 KiB can be locked: CAP_SYS_RESOURCE is not in the bounding set' \
     limited 64 "$P" selftest
+matches 'no port is called failed' '*2 ports passed in *, 2 not tried: 64 MiB to register, and only 64 KiB can be locked*' "$(</tmp/said)"
 same 'within the limit both pass' 2 "$(limited 64 "$P" selftest --size=48K --bytes=16K --json | jq .passed || true)"
 userns() { (ulimit -l 64 && unshare -Ur "$@"); }
 same 'a user namespace shows CAP_IPC_LOCK' 1 "$(userns sh -c 'e=$(sed -n "s/^CapEff:.//p" /proc/self/status); echo $((0x$e >> 14 & 1))')"
