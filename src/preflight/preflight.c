@@ -440,7 +440,8 @@ static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *l
 
     while (p[1].revents == 0) {
         const int64_t left = until_ms - ni_now_ms();
-        const int n = left > 0 ? poll(p, NI_COUNT(p), (int)left) : 0;
+        /* what the child has said counts, also if this process was stopped until now */
+        const int n = poll(p, NI_COUNT(p), left > 0 ? (int)left : 0);
         char byte;
 
         if (n == 0)
