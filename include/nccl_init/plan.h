@@ -26,8 +26,10 @@ enum {
     NI_FOR_VLLM = 32,
     NI_FOR_MOONCAKE = 64,
     NI_FOR_TORCHCOMMS = 128,
+    /* libraries that go through UCX, and so read its variables */
+    NI_FOR_OVER_UCX = NI_FOR_UCX | NI_FOR_NIXL | NI_FOR_VLLM,
     /* libraries that take their own list of ports for each GPU */
-    NI_FOR_BY_GPU = NI_FOR_UCX | NI_FOR_NIXL | NI_FOR_VLLM,
+    NI_FOR_BY_GPU = NI_FOR_OVER_UCX,
     NI_FOR_ALL = 256 /* the word `all`, which sets all bits below it */
 };
 

@@ -288,8 +288,8 @@ static const struct variable {
     put_fn *put;
     const char *unless; /* if the user has set this variable, the library goes by it instead */
 } variables[] = {
-    {ucx_devices, NI_FOR_BY_GPU, .put = put_ucx_devices},
-    {"UCX_IB_GID_INDEX", NI_FOR_BY_GPU, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS"},
+    {ucx_devices, NI_FOR_OVER_UCX, .put = put_ucx_devices},
+    {"UCX_IB_GID_INDEX", NI_FOR_OVER_UCX, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS"},
     {"UCX_MAX_HCA_PER_GPU", NI_FOR_UCX | NI_FOR_NIXL, .put = put_ucx_limit},
     {nvshmem_list, NI_FOR_NVSHMEM, .put = put_nvshmem_list, .unless = "NVSHMEM_HCA_PE_MAPPING"},
     {"NVSHMEM_HCA_PREFIX", NI_FOR_NVSHMEM, .put = put_nvshmem_prefix},
