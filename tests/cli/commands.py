@@ -13,7 +13,8 @@ others commands.list has sections:
   [run STATUS...]       run in a folder with what the pages take for granted (see prepare); STATUS are the good ones
   [cluster STATUS...]   the same, without a cluster: kubectl takes the words and finds no server, `patch` changes a file, and
                         of `exec` the words after `--` are run here
-                        (tests/cluster/scenarios/pages runs those of four pages on a real API server)
+                        (tests/cluster/scenarios/pages runs those of four pages on a real API server, nodes-pages `logs` and
+                        `exec` of six pages on nodes)
   [test NAME...]        these tests run it
   [REASON]              not run, for this reason
 

@@ -37,7 +37,7 @@ works "doctor sees nothing wrong" in_pod podS "$P" doctor
 fails "ibv_rc_pingpong does not get through" "*Failed status*" rc_pingpong podS rxe0 "$index" 10.7.0.1 podS rxe0 "$index"
 status=$(sed -n 's/.*Failed status .* (\([0-9]*\)) for.*/\1/p' /tmp/said | head -n 1)
 matches "nor does the self-test, with the same status" "verbs.transfer: step \`small writes\`: status $status, *: IBV_WC_*" "$(selftest podS || true)"
-fails "--selftest=require does not start the command" "*--selftest=require, but 0 of 1 ports passed*" \
+fails "--selftest=require does not start the command" "*--selftest=require, but 0 of 1 port passed*" \
     in_pod podS "$P" --selftest=require --log-level=error -- true
 in_pod podS rdma link delete rxe0
 up "$(virtio 0000:00:11.0)" 10.8.0.1/24

@@ -54,7 +54,7 @@ matches "the v1 entry" "*verbs.connect: mlx5_6/1: *EINVAL*index $((a - 1)) holds
 matches "without the test, too" "*user.gid-index.wrong: mlx5_6/1: NCCL takes index $((a - 1)), which is not a RoCE v2 GID*" "$(errors podA "$P" plan --json)"
 export NCCL_IB_GID_INDEX=$b
 matches "the hole" "*verbs.gid: mlx5_6/1: *index $b: *it is empty*" "$(errors podA "$P" selftest --json || true)"
-fails "--selftest=require does not start the command" "*--selftest=require, but 0 of 1 ports passed*" \
+fails "--selftest=require does not start the command" "*--selftest=require, but 0 of 1 port passed*" \
     in_pod podA "$P" --selftest=require --log-level=error -- true
 unset NCCL_IB_GID_INDEX
 

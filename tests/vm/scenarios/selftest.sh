@@ -102,15 +102,15 @@ left() { # OPTION...
 }
 same 'nothing is left of it' "$(left --hcas=rxe0)" "$(left --hcas=rxe0 --selftest=require $small)"
 started() { "$P" --hcas=rxe0 $small "$@" -- echo started; }
-matches 'require, and passed' '*self-test: 1 of 1 ports passed*started' "$(started --selftest=require 2>&1)"
-matches 'from the environment' '*self-test: 1 of 1 ports passed*started' "$(NCCLINIT_SELFTEST=warn started 2>&1)"
-matches 'one self-test, also of a preflight of one pod' '*preflight: good: one pod takes part: 1 of 1 ports passed*started' \
+matches 'require, and passed' '*self-test: 1 of 1 port passed*started' "$(started --selftest=require 2>&1)"
+matches 'from the environment' '*self-test: 1 of 1 port passed*started' "$(NCCLINIT_SELFTEST=warn started 2>&1)"
+matches 'one self-test, also of a preflight of one pod' '*preflight: good: one pod takes part: 1 of 1 port passed*started' \
     "$(started --selftest=warn --preflight=require --peers=localhost --rank=0 --ranks=1 2>&1)"
 export NCCL_IB_GID_INDEX=77
-matches 'warn starts it' '*warning: self-test: 0 of 1 ports passed*verbs.gid*started' "$(started --selftest=warn 2>&1)"
+matches 'warn starts it' '*warning: self-test: 0 of 1 port passed*verbs.gid*started' "$(started --selftest=warn 2>&1)"
 status=0
 started --selftest=require >/tmp/said 2>&1 || status=$?
 same 'require does not: status' 125 "$status"
-matches 'require does not: words' '*--selftest=require, but 0 of 1 ports passed' "$(</tmp/said)"
+matches 'require does not: words' '*--selftest=require, but 0 of 1 port passed' "$(</tmp/said)"
 unset NCCL_IB_GID_INDEX
 finish
