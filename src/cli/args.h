@@ -13,9 +13,11 @@
 
 /* Reads the command line, up to `--` or the first operand. */
 int ni_args_parse(struct ni_context *ctx, char *const word[]);
-/* This process's variables; those of a recording, of which only the options of the plan are read. */
+/* Whose variables they are: this process's, or those of a recording, of which only the options of
+   the plan are read. */
 enum ni_env_of { NI_ENV_OWN, NI_ENV_RECORDED };
-/* Reads the variables NCCLINIT_*, then settles the options. 0, or an exit status after saying what is wrong.
+/* Reads the variables NCCLINIT_*, then settles the options. 0, or an exit status after saying what
+   is wrong.
    A wrong variable is a usage error. `run` goes on, and so does each verb on a recording: they
    ignore the variable and report a finding. `help`, `version` and `explain` ignore it. A variable
    that names a file is ignored, too, with a finding, if the program has file capabilities.

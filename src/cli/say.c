@@ -19,7 +19,6 @@
 #include "nccl_init/text.h"
 #include "print/findings.h"
 #include "print/json_write.h"
-#include "print/words.h"
 #include "system/exec.h"
 #include "system/replace.h"
 
@@ -195,11 +194,11 @@ void ni_say_findings(struct ni_context *ctx)
         put_finding(ctx, &line, f);
         write_line(ctx, &line);
     }
-    const unsigned more = ctx->findings.dropped - ctx->dropped_said;
-
-    if (more > 0)
-        ni_say(ctx, NI_LOG_WARN, "%u more finding%s %s not shown", more, ni_plural(more),
-               ni_is_or_are(more));
+    if (ctx->findings.dropped == ctx->dropped_said)
+        return;
+    struct ni_text more = NI_TEXT(64);
+    ni_put_not_shown(&more, ctx->findings.dropped - ctx->dropped_said);
+    ni_say(ctx, NI_LOG_WARN, "%s", more.buf);
     ctx->dropped_said = ctx->findings.dropped;
 }
 

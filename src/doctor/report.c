@@ -166,9 +166,11 @@ static void put_faults(struct ni_text *out, const struct ni_view *view)
         put_finding_row(out, view, shown[i]);
         ni_put_advice(out, &all->at[shown[i]]);
     }
-    if (all->dropped > 0)
-        ni_putf(out, "  %u more finding%s %s not shown\n", all->dropped, ni_plural(all->dropped),
-                ni_is_or_are(all->dropped));
+    if (all->dropped > 0) {
+        ni_put(out, "  ");
+        ni_put_not_shown(out, all->dropped);
+        ni_put(out, "\n");
+    }
 }
 
 /* Puts the checks without a fault, two in a line where they are short. */

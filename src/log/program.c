@@ -206,8 +206,8 @@ static struct ni_log_note *note_end(const struct ni_log_line *l, const char *at,
 
 /* ---- tracebacks ---- */
 
-/* Opens a traceback whose first line begins at `at`, in the place of the oldest one. One right after
-   "Exception ignored in" is left out: it does not end the program. */
+/* Opens a traceback whose first line begins at `at`, in the place of the oldest one. One right
+   after "Exception ignored in" is left out: it does not end the program. */
 static void begin_traceback(const struct ni_log_line *l, const char *at)
 {
     struct ni_log *log = l->log;

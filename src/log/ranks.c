@@ -28,8 +28,8 @@ void ni_log_put_missing(struct ni_text *t, const struct ni_log *log)
     }
 }
 
-/* Puts the numbers of the marked ranks, as ranges, into an empty text. Returns how many ranks have a
-   number. */
+/* Puts the numbers of the marked ranks, as ranges, into an empty text. Returns how many ranks have
+   a number. */
 static unsigned put_marked_ranges(struct ni_text *t, const struct ni_log *log, unsigned mark)
 {
     unsigned numbered = 0;

@@ -52,9 +52,10 @@ enum {
 };
 
 struct conn {
-    int fd;          /* -1: none */
-    int64_t due_ms;  /* when its hello, its facts, or the rest of a message must have come */
-    int64_t last_ms; /* pod 0 waits no longer, for this pod does not; 0: not known */
+    int fd;         /* -1: none */
+    int64_t due_ms; /* when its hello, its facts, or the rest of a message must have come */
+    int64_t
+        last_ms; /* when this pod stops waiting for others, and pod 0 must tell it; 0: not known */
     uint8_t ip[NI_GID_BYTES]; /* where it comes from; zero: this pod */
     struct ni_auth auth;
 };
@@ -478,13 +479,13 @@ static void watch_pods(struct coordinator *h, int64_t now)
             drop(h, at);
     if (h->phase != OVER && now - h->alive_ms >= NI_ALIVE_MS)
         tell_alive(h, now);
+    if (h->phase != GATHERING)
+        return;
+    wait_as_long(h);
     for (unsigned rank = 0; rank < h->job.ranks; rank++)
         here += !h->owes[rank];
-    if (h->phase == GATHERING)
-        wait_as_long(h);
     (void)ni_format(line, sizeof(line), "%u of %u pods came so far", here, h->job.ranks);
-    if (h->phase == GATHERING)
-        h->m->progress(h->m->arg, line, NI_SAME_PHASE);
+    h->m->progress(h->m->arg, line, NI_SAME_PHASE);
 }
 
 /* Waits until no pod owes an answer, or the time is over; then drops the pods that still owe
@@ -494,7 +495,8 @@ static void wait_for_pods(struct coordinator *h, int64_t limit_ms)
     struct epoll_event e[EVENTS];
     int64_t now = ni_now_ms();
 
-    h->limit_ms = h->until_ms = now + limit_ms;
+    h->limit_ms = now + limit_ms;
+    h->until_ms = h->limit_ms;
     for (; memchr(h->owes, true, h->job.ranks) && now < h->until_ms; now = ni_now_ms()) {
         const int64_t left = h->until_ms - now;
         const int n = epoll_wait(h->epoll, e, EVENTS, left < LOOK_MS ? (int)left : LOOK_MS);
@@ -809,14 +811,18 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
 static int start_participant(const struct coordinator *h, struct ni_verdict *verdict, int *ret_fd)
 {
     struct ni_rendezvous own = *h->m;
-    int pair[2];
+    int pair[2], err;
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return -errno;
     pid = ni_fork();
-    if (pid < 0)
-        return -errno;
+    if (pid < 0) {
+        err = -errno;
+        (void)close(pair[0]);
+        (void)close(pair[1]);
+        return err;
+    }
     if (pid == 0) {
         own.begun = NULL; /* the coordinator says so itself */
         (void)close(h->listen);

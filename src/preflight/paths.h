@@ -26,8 +26,8 @@ struct ni_path_names {
 void ni_find_suspects(struct ni_job *job);
 /* Two kinds of suspects: those that were slow, and those that failed or were late. */
 enum ni_suspects { NI_SUSPECTS_SLOW, NI_SUSPECTS_FAILED };
-/* Returns the pair of that rail with the worst suspect of that kind whose pods are there and free in
-   the next round. NULL: there is none. */
+/* Returns that rail's pair with the worst suspect of that kind. Its pods are there, and free in the
+   next round. NULL: there is none. */
 const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned rail,
                                               enum ni_suspects kind);
 /* Returns the queue pairs with which a suspected pair is tried again, as bits: its suspects of that

@@ -135,6 +135,11 @@ void ni_put_advice(struct ni_text *out, const struct ni_finding *f)
     ni_putf(out, "      More: nccl-init explain %s\n", kind->id);
 }
 
+void ni_put_not_shown(struct ni_text *out, unsigned n)
+{
+    ni_putf(out, "%u more finding%s %s not shown", n, ni_plural(n), ni_is_or_are(n));
+}
+
 void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least)
 {
     static const struct {
@@ -167,9 +172,11 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
         ni_put_below(out, f->message);
         ni_put_below(out, kind->hint);
     }
-    if (all->dropped > 0)
-        ni_putf(out, "\n%u more finding%s %s not shown\n", all->dropped, ni_plural(all->dropped),
-                ni_is_or_are(all->dropped));
+    if (all->dropped > 0) {
+        ni_put(out, "\n");
+        ni_put_not_shown(out, all->dropped);
+        ni_put(out, "\n");
+    }
 }
 
 /* ---- in JSON ---- */

@@ -20,6 +20,8 @@ void ni_put_subjects(struct ni_text *out, const struct ni_findings *all, unsigne
 /* Puts why it matters, and who does what, below the line of a finding; and the command that says
    more. */
 void ni_put_advice(struct ni_text *out, const struct ni_finding *f);
+/* Puts that n findings are not shown: there was no room for them. */
+void ni_put_not_shown(struct ni_text *out, unsigned n);
 /* Puts the findings of at least that severity, each severity under its title, the worst first. */
 void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least);
 /* Writes "findings", all of them, the worst first. */

@@ -22,7 +22,8 @@ struct ni_json {
     char end[NI_JSON_DEPTH]; /* '}' or ']' of each open one */
 };
 
-/* All on one line; each member on a line of its own, indented by two. */
+/* NI_JSON_LINE: all is on one line. NI_JSON_INDENTED: each member has a line of its own, indented
+   by two. */
 enum ni_json_form { NI_JSON_LINE, NI_JSON_INDENTED };
 /* Begins JSON on a text. */
 struct ni_json ni_json_on(struct ni_text *to, enum ni_json_form form);

@@ -182,8 +182,8 @@ enum {
     ROOM = 24   /* letters in which the last cell of a row can be wrapped */
 };
 
-/* Cuts the next cell off a row; *p then stands at the '\t' or '\n' behind it, or at the end of a table
-   for which there was no memory. */
+/* Cuts the next cell off a row. *p then stands at the '\t' or '\n' behind it, or at the end of a
+   table that is cut for lack of memory. */
 static struct ni_span next_cell(const char **p)
 {
     const size_t n = strcspn(*p, "\t\n");

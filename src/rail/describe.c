@@ -16,7 +16,7 @@
 #include "rail/step.h"
 #include "rules/decide.h"
 
-/* That of the rail's GID; the others. */
+/* Which subnets of an interface are meant: the one that has the rail's GID, or the others. */
 enum subnets { GIDS_SUBNET, OTHER_SUBNETS };
 
 /* Adds networks to which the rail's interface has a route. */

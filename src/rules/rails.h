@@ -19,8 +19,8 @@ struct ni_end {
 enum ni_path { NI_PATH_UNKNOWN, NI_PATH_NONE, NI_PATH_THERE };
 ni_rule_fn ni_rule_rails;
 
-/* Returns the most specific connected IPv4 route of the main table that goes over that interface and
-   holds the address; NULL. */
+/* Returns the most specific connected IPv4 route of the main table that goes over that interface
+   and holds the address; NULL: there is none. */
 const struct ni_route *ni_connected_route(const struct ni_net *net, const char *ifname,
                                           const uint8_t ip[NI_GID_BYTES]);
 

@@ -213,8 +213,8 @@ static void sort_key(const struct ni_entry *e, char ret[NI_TREE_PATH])
             *ret = '\x01';
 }
 
-/* Compares by directory, mlx5_2 before mlx5_10: all entries of a directory come before those further
-   down. In one directory its directories come first, then the names decide. */
+/* Compares by directory, mlx5_2 before mlx5_10: all entries of a directory come before those of the
+   directories in it. In one directory its directories come first, then the names decide. */
 static int by_directory(const void *a, const void *b)
 {
     const struct ni_entry *x = a, *y = b;
