@@ -17,21 +17,7 @@ nodes_with_rails
 
 networks six fd00:5:N::/64
 for node in node0 node1; do
-    create "the pod six-$node" <<END
-apiVersion: v1
-kind: Pod
-metadata:
-  name: six-$node
-  annotations: {k8s.v1.cni.cncf.io/networks: "six0,six1"}
-spec:
-  nodeSelector: {kubernetes.io/hostname: $node}
-  terminationGracePeriodSeconds: 1
-  containers:
-    - name: main
-      image: nccl-init.test/trainer-entrypoint:1
-      args: [sleep, "100000"]
-      resources: $rails
-END
+    sleeping "six-$node" "$node" six0,six1
 done
 for pod in six-node0 six-node1; do
     runs_soon $pod

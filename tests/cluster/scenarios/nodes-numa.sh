@@ -17,9 +17,7 @@ for node in node0 node1; do
         "$(kubectl get --raw "/api/v1/nodes/$node/proxy/configz" | jq -r .kubeletconfig.topologyManagerPolicy)"
 done
 
-# what the devices are called, of the container's first process
-devices="tr '\\\\0' '\\\\n' </proc/1/environ | grep ^PCIDEVICE | sort"
-# pod NAME NODE
+# pod NAME NODE: with an init container
 pod() {
     create "the pod $1" <<END
 apiVersion: v1
@@ -34,7 +32,7 @@ spec:
   initContainers:
     - name: look
       image: nccl-init.test/trainer:1
-      command: [sh, -c, "$devices"]
+      command: [sh, -c, "$look"]
       resources: $rails
   containers:
     - name: main
@@ -46,8 +44,7 @@ END
 pod near node0
 pod far node1
 runs_soon near
-same "near: init container and container have the same devices" "$(k logs near --container=look)" \
-    "$(inside near sh -c "tr '\\0' '\\n' </proc/1/environ | grep ^PCIDEVICE | sort")"
+same_devices near
 settings_of variable near
 # shellcheck disable=SC2016 # for that shell
 same "near: all HCAs are on NUMA node 1, the kernel says" 1 \

@@ -29,7 +29,7 @@ ln -s "$program" "$reader/nccl-init"
 page() {
     local command file=$1 pattern status tried=0
     shift
-    /usr/bin/python3 tests/cli/commands.py --of "$file" | sed -z "${fill[@]}" | sed "${fill[@]}" >"$tmp/commands"
+    page_commands "$file" "${fill[@]}" >"$tmp/commands"
     while IFS= read -r -d '' command; do
         for pattern in "$@"; do
             # shellcheck disable=SC2053 # a pattern
@@ -100,8 +100,8 @@ spec:
   initContainers:
     - name: nccl-init
       image: nccl-init.test/nccl-init:1
-      args: [install, /nccl-init]
-      volumeMounts: [{name: nccl-init, mountPath: /nccl-init}]
+      args: [install, /nccl-init-volume] # the image has a file /nccl-init
+      volumeMounts: [{name: nccl-init, mountPath: /nccl-init-volume}]
   containers:
     - name: main
       image: nccl-init.test/trainer:1

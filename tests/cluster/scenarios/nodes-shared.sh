@@ -24,31 +24,13 @@ spec:
 END
 done
 
-# shares NAME NODE NETWORKS [RESOURCES]: a pod with these networks
-shares() {
-    create "the pod $1" <<END
-apiVersion: v1
-kind: Pod
-metadata:
-  name: $1
-  annotations: {k8s.v1.cni.cncf.io/networks: "$3"}
-spec:
-  nodeSelector: {kubernetes.io/hostname: $2}
-  terminationGracePeriodSeconds: 1
-  containers:
-    - name: main
-      image: nccl-init.test/trainer-entrypoint:1
-      args: [sleep, "100000"]
-      resources: ${4:-$rails}
-END
-    runs_soon "$1"
-}
-shares one node0 rail0,rail1
-shares two node0 rail0,rail1
-shares half node0 rail1 '{limits: {nccl-init.test/rail1: 1}}'
-shares other node1 rail0,rail1
+sleeping one node0 rail0,rail1
+sleeping two node0 rail0,rail1
+sleeping half node0 rail1 '{limits: {nccl-init.test/rail1: 1}}'
+sleeping other node1 rail0,rail1
 
 for pod in one two half other; do
+    runs_soon $pod
     same "$pod: the kernel shows it both HCAs of the node" "mlx5_0 mlx5_1" "$(inside $pod ls /sys/class/infiniband | xargs)"
     expected=$(nodes_given $pod)
     same "$pod: the HCAs that it was given" "$expected" "$(variable $pod NCCL_IB_HCA)"

@@ -45,7 +45,7 @@ page() {
     local command tried=0
     mkdir -p "$tmp/reader"
     ln -sfn "$clone/k8s" "$tmp/reader/k8s"
-    /usr/bin/python3 tests/cli/commands.py --of "$1" | sed -z "${fill[@]}" | sed "${fill[@]}" >"$tmp/commands"
+    page_commands "$1" "${fill[@]}" >"$tmp/commands"
     while IFS= read -r -d '' command; do
         case $command in
         *' exec '* | *' logs '* | *' cp '* | 'helm test '*) continue ;; # a process in a pod
