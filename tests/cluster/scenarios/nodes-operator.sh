@@ -13,6 +13,7 @@
 # shellcheck source=/dev/null
 . tests/cluster/node/pods
 
+have network-resources-injector || skip_all "$(why_not network-resources-injector)"
 nodes_with have_devices 2
 space=team
 kubectl create namespace team >"$tmp/said"
