@@ -16,21 +16,23 @@ void __real_ni_put(struct ni_text *t, const char *s);                 /* NOLINT 
 void __wrap_ni_put(struct ni_text *t, const char *s);                 /* NOLINT */
 bool __wrap_ni_format(char *buf, size_t cap, const char *fmt, ...);   /* NOLINT */
 
-enum { TEXT = 2000, SEEN = 1 << 16, EACH = 250 };
+enum { TEXT = 2000, SEEN = 1 << 20, EACH = 250 };
 
-/* A text that differs from an earlier one in digits alone is left out, and one whose format was there often. */
+/* A text that differs from an earlier one in digits alone is left out, and one whose format was there often. The first of
+   each format is new in any case: two texts may have the same hash. */
 static bool is_new(const char *fmt, const char *text)
 {
     static bool seen[SEEN];
-    static unsigned char often[SEEN];
+    static unsigned char
+        often[SEEN]; /* of each format by its address; a program has less than 1 MiB of them */
     uint64_t hash = 14695981039346656037U;
-    const size_t at = ((uintptr_t)fmt >> 1) % SEEN;
+    const size_t at = (uintptr_t)fmt % SEEN;
 
     for (const char *s = text; *s; s++)
         if (!ni_is_digit(*s))
             hash = (hash ^ (unsigned char)*s) * 1099511628211U;
     hash ^= hash >> 32;
-    if (seen[hash % SEEN] || often[at] >= EACH)
+    if (often[at] >= EACH || (often[at] && seen[hash % SEEN]))
         return false;
     seen[hash % SEEN] = true;
     often[at]++;
