@@ -4,7 +4,7 @@
 
 usage: inject.py before FILE   keep what pods without the label are without the chart
        inject.py judge FILE    all cases; FILE is what `before` kept
-       inject.py webhook       the cases in which a webhook adds resources after the policy
+       inject.py webhook       the cases in which network-resources-injector acts after the policy
        inject.py examples FILE...
                                each pod in each file, as a Pod: FILE KIND WHERE: what its containers got, or why it is refused
 A line for each check: ok: NAME, or FAILED: NAME: REASON. Exit status 1: one has failed.
@@ -482,18 +482,33 @@ def judge(path):
 
 
 def webhook():
+    def resources(made):
+        return made["spec"]["containers"][0].get("resources", {})
+
+    def rails(made):
+        return [c["resources"]["limits"].get(RAIL) for c in ours(made)]
+
+    def files(made):
+        volumes = [v["downwardAPI"] for v in made["spec"].get("volumes", []) if v["name"] == "podnetinfo"]
+        return [item["path"] for volume in volumes for item in volume["items"]]
+
     net = {"k8s.v1.cni.cncf.io/networks": "rail-0"}
     for mode in ("conf", "wrap"):
         made = admitted(
             f"a webhook, {mode}", pod(mode, container(command=["x"], resources={"limits": {GPU: "2"}}), notes=net)
         )
-        main = made["spec"]["containers"][0].get("resources", {})
-        same(f"a webhook, {mode}: it has added a rail", ["2", "1"], [main.get("limits", {}).get(r) for r in (GPU, RAIL)])
-        same(f"a webhook, {mode}: which the init container has, too", [main], [c["resources"] for c in ours(made)])
-        check(
+        limits = resources(made).get("limits", {})
+        same(f"a webhook, {mode}: it has added a rail", ["2", "1"], [limits.get(r) for r in (GPU, RAIL)])
+        same(f"a webhook, {mode}: which the init container has, too", [resources(made)], [c["resources"] for c in ours(made)])
+        same(
             f"a webhook, {mode}: it has added a mount",
-            any(m["name"] == "podnetinfo" for m in mounts(made["spec"]["containers"][0])),
-            "none",
+            ["/etc/podnetinfo"],
+            [m["mountPath"] for m in mounts(made["spec"]["containers"][0]) if m["name"] == "podnetinfo"],
+        )
+        same(
+            f"a webhook, {mode}: of the labels and annotations",
+            ["labels", "annotations"],
+            files(made),
         )
         same(f"a webhook, {mode}: one init container", 1, len(inits(made)))
         same(
@@ -512,6 +527,48 @@ def webhook():
         "a and b both ask",
         pod("conf", container("a"), container("b", resources=DEVICES | {"limits": {GPU: "1"}}), notes=net),
     )
+    refused(
+        "a webhook, a network that is not there",
+        "could not find network attachment definition 'team/none'",
+        pod("conf", container(), notes={"k8s.v1.cni.cncf.io/networks": "none"}),
+    )
+
+    # a network whose definition names the nodes that have it, twice
+    made = admitted("a webhook, two of one kind", pod("conf", container(), notes={"k8s.v1.cni.cncf.io/networks": "here,here"}))
+    same("a webhook, two of one kind: two rails", ["2"], rails(made))
+    same("a webhook, two of one kind: nodes that have it", {"network": "here"}, made["spec"].get("nodeSelector"))
+
+    huge = {"limits": {"memory": "1Gi", "hugepages-2Mi": "2Mi"}, "requests": {"memory": "1Gi", "hugepages-2Mi": "2Mi"}}
+    for mode in ("conf", "wrap"):
+        made = admitted(f"a webhook, huge pages, {mode}", pod(mode, container(command=["x"], resources=huge), notes=net))
+        name = [{"name": "CONTAINER_NAME", "value": "train"}]
+        same(f"a webhook, huge pages, {mode}: a variable", name, made["spec"]["containers"][0].get("env"))
+        same(
+            f"a webhook, huge pages, {mode}: which the init container has where it has the others",
+            [name if mode == "conf" else None],
+            [c.get("env") for c in ours(made)],
+        )
+        same(
+            f"a webhook, huge pages, {mode}: the init container has them, and a rail",
+            [resources(made)],
+            [c["resources"] for c in ours(made)],
+        )
+        same(
+            f"a webhook, huge pages, {mode}: the volume has four files",
+            ["labels", "annotations", "hugepages_2M_request_train", "hugepages_2M_limit_train"],
+            files(made),
+        )
+
+    # networks by a label of the administrator's, and no annotation
+    obj = pod("conf", container(), notes={"nccl-init.io/log-level": "warn"})
+    obj["metadata"]["labels"]["on-rails"] = "true"
+    made = admitted("a webhook, networks by a label", obj)
+    same(
+        "a webhook, networks by a label: both annotations",
+        {**net, "nccl-init.io/log-level": "warn"},
+        made["metadata"].get("annotations"),
+    )
+    same("a webhook, networks by a label: the rail reaches the init container", ["1"], rails(made))
 
 
 def examples(*files):

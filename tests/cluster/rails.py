@@ -103,6 +103,7 @@ RULES = [
     ("pools: ", lambda c: c["pools"] and fabric(c) == SHARED),
     ("nodeSelector: ", lambda c: c["pools"] and c["nodeSelector"]),
     ("nodeSelector: ", lambda c: c["nodeSelector"] and fabric(c) in (PLUGIN, SHARED)),
+    ("metaPlugins: ", lambda c: c["metaPlugins"] and fabric(c) == DRA),
     ("resourcePrefix: ", lambda c: c["resourcePrefix"] and fabric(c) == DRA),
     ("rails[0].pf: a is none of the pools", lambda c: c["rails.pf"].startswith("map") and not c["pools"]),
     ("rails[0].pf: p0#0-1: with fabric", lambda c: c["rails.pf"] == "some VFs" and fabric(c) in (SHARED, DRA)),
@@ -119,7 +120,8 @@ RULES = [
     ("rails[0].mtu: ", lambda c: c["rails.mtu"] and fabric(c) in (PLUGIN, DRA)),
     ("rails[0].vlan: ", lambda c: c["rails.vlan"] and (fabric(c) == SHARED or not written(c))),
     ("rails[0].network: networks: existing", lambda c: not written(c) and not c["rails.network"]),
-    ("rails[0].network: elsewhere/", lambda c: written(c) and c["rails.network"] == "with namespace"),
+    ("rails[0].network: elsewhere/",
+     lambda c: c["rails.network"] == "with namespace" and (written(c) or fabric(c) == DRA)),
     *((f"rails[0].{key}: with networks: existing", lambda c, key=key: not written(c) and c["rails." + key])
       for key in ("subnet", "subnet6", "range", "range6", "gateway", "gateway6", "routes")),
     *((f"rails[0].{key}: with ipam: ", lambda c, key=key: not wherever(c) and written(c) and c["rails." + key])
@@ -490,11 +492,10 @@ def judge_one(some, objs):
                     yield f"{obj['metadata']['name']}: {one} instead of the request of {name}"
             if obj["kind"] == "DeviceClass" and obj["metadata"]["name"] == f"rails-{name}":
                 config = obj["spec"]["config"][0]["opaque"]["parameters"]
-                space, _, net = rail_.get("network", f"{name}-network").rpartition("/")
-                wanted = (f"net{at + 1}", net, space)
-                got = (config["ifName"], config["netAttachDefName"], config.get("netAttachDefNamespace", ""))
+                wanted = (f"net{at + 1}", rail_.get("network", f"{name}-network"))
+                got = (config["ifName"], config["netAttachDefName"])
                 if wanted != got:
-                    yield f"{obj['metadata']['name']}: interface, network, its namespace: {got} instead of {wanted}"
+                    yield f"{obj['metadata']['name']}: interface, network: {got} instead of {wanted}"
     for obj in objs:
         if obj["kind"] == "ConfigMap":
             config = json.loads(obj["data"]["config.json"])

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The chart nccl-init: by its policies any pod with the label gets the settings, or is refused with a sentence; other pods are
-# as they are without it. A webhook that adds devices afterwards is heard.
+# as they are without it. What network-resources-injector adds afterwards is heard.
 # seconds: 90
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # tmp comes from lib
@@ -59,33 +59,51 @@ for kind in mutatingadmissionpolicy validatingadmissionpolicy; do
 done
 judge judge "$tmp/before"
 
-# ---- a webhook after the policy ------------------------------------------------------------------------------------------
+# ---- network-resources-injector after the policy -------------------------------------------------------------------------
 
-port=$(/usr/bin/python3 -c 'import socket; one = socket.socket(); one.bind(("127.0.0.1", 0)); print(one.getsockname()[1])')
-setpriv --pdeathsig KILL /usr/bin/python3 tests/cluster/injector.py "$port" "$NCCL_INIT_CLUSTER/pki/server.crt" \
-    "$NCCL_INIT_CLUSTER/pki/server.key" example.com/rail >"$NCCL_INIT_CLUSTER/logs/injector.log" 2>&1 &
-disown
-wait_for 60 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port" || fail "the webhook" "it does not answer"
-kubectl create --filename - >"$tmp/said" <<END
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingWebhookConfiguration
-metadata: {name: injector}
-webhooks:
-  - name: injector.nccl-init.test
-    admissionReviewVersions: [v1]
-    sideEffects: None
-    failurePolicy: Fail
-    clientConfig: {url: "https://127.0.0.1:$port/mutate", caBundle: "$(base64 -w 0 "$NCCL_INIT_CLUSTER/pki/ca.crt")"}
-    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
-    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team}}
+webhook() {
+    local hook=network-resources-injector-mutatingwebhookconfiguration
+    foreign_kinds multus
+    # the switch is the SR-IOV operator's; the project reads the map every 30 seconds
+    kubectl create --filename - >"$tmp/said" 2>&1 <<'END' || fail "networks" "$(cat "$tmp/said")"
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata: {name: rail-0, namespace: team, annotations: {k8s.v1.cni.cncf.io/resourceName: example.com/rail}}
+---
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata:
+  name: here
+  namespace: team
+  annotations: {k8s.v1.cni.cncf.io/resourceName: example.com/rail, k8s.v1.cni.cncf.io/nodeSelector: network=here}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: nri-control-switches, namespace: kube-system}
+data:
+  config.json: |
+    {
+      "features": {"enableHugePageDownApi": true},
+      "user-defined-injections": {
+        "on-rails": {"op": "add", "path": "/metadata/annotations", "value": {"k8s.v1.cni.cncf.io/networks": "rail-0"}}
+      }
+    }
 END
-injected() { # the API server takes a moment to know it
-    kubectl --namespace team run probe --image=none --annotations=k8s.v1.cni.cncf.io/networks=x --dry-run=server -o json | grep -q example.com/rail
+    injector
+    works "network-resources-injector: the API server asks it" wait_for 60 injected k8s.v1.cni.cncf.io/networks=rail-0
+    works "... and it has read its switches" wait_for 60 injected none=none on-rails=true
+    judge webhook
+    matches "network-resources-injector is called" "[1-9]*" "$(called network-resources-injector.network-resources-injector-config.k8s.io)"
+    kubectl delete mutatingwebhookconfiguration $hook >"$tmp/said"
 }
-works "a webhook in the place of network-resources-injector" wait_for 60 injected
-judge webhook
-matches "the webhook is called" "[1-9]*" "$(called injector.nccl-init.test)"
-kubectl delete mutatingwebhookconfiguration injector >"$tmp/said"
+injected() { # ANNOTATION [LABEL]
+    kubectl --namespace team run probe --image=none --annotations="$1" --labels="${2-}" --dry-run=server -o json | grep -q example.com/rail
+}
+if have network-resources-injector; then
+    webhook
+else
+    skip "network-resources-injector" "$(why_not network-resources-injector)"
+fi
 
 # ---- what controllers make ----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 # Claims of a DRA driver, on nodes: DRANET moves a VF and its RDMA device into the pod, by a claim that the pod names and by one of a
 # template. What nccl-init says in a pod is what the kernel says there.
 # nodes: 2x2 dranet
-# by hand: ./dev cluster; .ci/run has no time for it
 # seconds: 200
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # tmp comes from lib

@@ -57,6 +57,9 @@ for pod in entry-0 entry-1; do
         "$(inside $pod sed -n 's/^Max locked memory *\([0-9]*\).*/\1/p' /proc/1/limits | awk '{ print $1 / 1024 }')"
 done
 traffic variable entry-0 entry-1
+matches "a pod finds the API server by its Service's name" "*Address*10.96.0.1" \
+    "$(inside entry-0 nslookup kubernetes.default.svc.cluster.local | xargs)"
+works "... and reaches it at that address" inside entry-0 bash -c 'exec 3<>/dev/tcp/10.96.0.1/443'
 works "what a pod sees can be recorded" record entry-0 entry
 same "... and the recording has the same plan" "$(planned entry-0 '[.source, (.settings[] | [.name, .value])]')" \
     "$(env -i "${NCCL_INIT:-build/static/nccl-init}" plan --json --root build/cluster/recorded/entry.tree |

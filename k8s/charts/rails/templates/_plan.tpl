@@ -44,6 +44,9 @@ All that is wrong is told at once, each with its key.
 {{- if and (or $plugin $shared) $v.nodeSelector -}}
   {{- $wrong = append $wrong (printf "nodeSelector: with fabric: %s one configuration is for all nodes; leave it out" $v.fabric) -}}
 {{- end -}}
+{{- if and $dra $v.metaPlugins -}}
+  {{- $wrong = append $wrong "metaPlugins: with fabric: dra the driver runs one CNI plugin, and refuses a chain; leave them out" -}}
+{{- end -}}
 {{- if and $dra $v.resourcePrefix -}}
   {{- $wrong = append $wrong "resourcePrefix: with fabric: dra devices are claimed, not counted; leave it out" -}}
 {{- end -}}
@@ -167,6 +170,9 @@ All that is wrong is told at once, each with its key.
     {{- end -}}
   {{- else if contains "/" $network -}}
     {{- $wrong = append $wrong (printf "%s.network: %s: a network that is written here is in `namespaces`; a name alone" $key $network) -}}
+  {{- end -}}
+  {{- if and $dra (eq $v.networks "existing") (contains "/" $network) -}}
+    {{- $wrong = append $wrong (printf "%s.network: %s: with fabric: dra the driver looks for it in the claim's namespace; a name alone" $key $network) -}}
   {{- end -}}
   {{- if hasKey $networks $network -}}
     {{- $wrong = append $wrong (printf "%s.network: %s is that of rails[%s], too" $key $network (get $networks $network)) -}}
