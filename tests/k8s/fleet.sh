@@ -590,8 +590,14 @@ if why=$(.dev/k8s tools 2>&1); then
     matches "the detector: it reads the rule" "*--config.custom-plugin-monitor=/etc/nccl-init/$(basename $rule)
 *mountPath: /etc/nccl-init
 *" "$(cat "$tmp/npd.yaml")"
-    same "the detector: the rule is this one" "$(cat $rule)" \
-        "$(sed -n "/^  $(basename $rule): |/,/^---/p" "$tmp/release.yaml" | sed -n 's/^    //p')"
+    rule_of() { # RELEASE: in the form of json.tool
+        sed -n "/^  $(basename $rule): |/,/^---/p" "$1" | sed -n 's/^    //p' | /usr/bin/python3 -m json.tool --sort-keys
+    }
+    same "the detector: the rule is this one" "$(/usr/bin/python3 -m json.tool --sort-keys $rule)" "$(rule_of "$tmp/release.yaml")"
+    .dev/k8s helm template some k8s/charts/nccl-init --namespace ml \
+        --set nodeProblemDetector.enabled=true,nodeProblemDetector.interval=1h,nodeProblemDetector.require=rails=8 >"$tmp/other.yaml"
+    same "the detector: its interval and what a node must have" "$(/usr/bin/python3 -m json.tool --sort-keys $rule | sed 's/"10m"/"1h"/
+        s/^\( *\)\("--ignore.*"\)$/\1\2,\n\1"--require=rails=8"/')" "$(rule_of "$tmp/other.yaml")"
     same "the detector: the program is where the rule says" "${path%/nccl-init} 2" \
         "$(sed -n 's/.*\[\/nccl-init, install, \(.*\)\].*/\1/p' "$tmp/npd.yaml") $(grep -c "mountPath: ${path%/nccl-init}\$" "$tmp/npd.yaml")"
 else
