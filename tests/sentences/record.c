@@ -18,13 +18,13 @@ bool __wrap_ni_format(char *buf, size_t cap, const char *fmt, ...);   /* NOLINT 
 
 enum { TEXT = 2000, SEEN = 1 << 20, EACH = 250 };
 
-/* A text that differs from an earlier one in digits alone is left out, and one whose format was there often. The first of
-   each format is new in any case: two texts may have the same hash. */
+/* Leaves out a text that differs from an earlier one only in digits, or whose format came EACH times. The first text of a
+   format is always kept, even if its hash is that of another text. */
 static bool is_new(const char *fmt, const char *text)
 {
     static bool seen[SEEN];
-    static unsigned char
-        often[SEEN]; /* of each format by its address; a program has less than 1 MiB of them */
+    /* how often each format came, by its address: a program has less than 1 MiB of them */
+    static unsigned char often[SEEN];
     uint64_t hash = 14695981039346656037U;
     const size_t at = (uintptr_t)fmt % SEEN;
 

@@ -81,6 +81,8 @@ for pod in direct template; do
         "$(metadata $pod '.requests[].devices[].networkData | .interfaceName, .ips[]' | sort | xargs)"
     same "$pod: by these files alone the plan has the same HCAs" "dra $(variable $pod NCCL_IB_HCA)" \
         "$(inside $pod env -i PATH=/usr/bin nccl-init plan --json | jq -r '"\(.source) \(.settings[] | select(.name == "NCCL_IB_HCA").value)"')"
+    same "$pod: its device nodes are of the same HCAs" "$(given $pod)" "$(nodes_given $pod)"
+    same "$pod: no source contradicts another" '[]' "$(planned $pod '[.findings[].id | select(startswith("alloc."))]')"
     same "$pod: the HCAs of other pods are seen, and left out" "4 2" \
         "$(inside $pod ls /sys/class/infiniband | wc -l) $(planned $pod '[.hcas[].ports[] | select(.kept)] | length')"
 done
@@ -93,9 +95,6 @@ gone pod/template
 
 claims labelled node1 'resourceClaimTemplateName: rails' '{nccl-init.io/inject: conf}'
 settings_of written labelled
-setting_of() { # POD NAME: by the file of one, the variables of the other
-    if [ "$1" = labelled ]; then written "$@"; else variable "$@"; fi
-}
 traffic setting_of direct labelled
 gone pod/direct pod/labelled
 finish

@@ -11,6 +11,7 @@
 # shellcheck source=/dev/null
 . tests/cluster/node/pods
 
+[ -d "$(definitions)/manifests-nri" ] || skip_all "the manifests of containerd/nri are not to be had here"
 nodes_with_rails
 space=team
 kubectl create namespace team >"$tmp/said"

@@ -62,7 +62,7 @@ spec:
 END
 runs_soon node
 
-# By its path: that of busybox, which its shell would take, tells nothing of VFs.
+# ip has its full path: that of busybox, which the shell would take, does not show VFs.
 # vf BDF: its line at its PF
 vf() {
     inside node sh -c 'for link in "/sys/bus/pci/devices/$1/physfn"/virtfn*; do
@@ -98,13 +98,6 @@ spec:
         - name: NETWORK_STATUS
           valueFrom: {fieldRef: {fieldPath: "metadata.annotations['k8s.v1.cni.cncf.io/network-status']"}}
 END
-}
-# the rows of settings_of and traffic: `full` and `conf` have a file
-setting_of() {
-    case $1 in
-    conf | full) written "$@" ;;
-    *) variable "$@" ;;
-    esac
 }
 functions() { # POD: what the device plugin gave it
     inside "$1" sh -c 'tr "\0" "\n" </proc/1/environ | sed -n "s/^PCIDEVICE_[^=]*[0-9]=//p" | sort | xargs'
@@ -152,7 +145,7 @@ traffic setting_of conf wrap 1
 read -r rail0 rail1 <<<"$(functions conf)"
 matches "conf: its first VF has no VLAN" "*spoof checking on*trust off*" "$(vf "$rail0" | grep -v vlan)"
 matches "conf: its second VF has the VLAN of its rail" "*vlan 105, spoof checking on*trust off*" "$(vf "$rail1")"
-record wrap operator
+works "what a pod sees can be recorded" record wrap operator
 works "k8s/check finds nothing wrong" k8s/check --namespace team
 
 # ---- the node has no VF left, until a pod goes ---------------------------------------------------------------------------------

@@ -33,12 +33,13 @@ for node in node0 node1; do
     same "$node: it is good" "$good" "$(condition $node)"
 done
 
+ended() { [[ $(kubectl --namespace default get pod "$1" -o 'jsonpath={.status.phase}') = @(Succeeded|Failed) ]]; }
 # on_node0 SCRIPT: by a privileged pod on its network
 on_node0() {
     local pod
     kubectl --namespace default debug node/node0 --profile=sysadmin --image=nccl-init.test/trainer:1 --attach=false -- sh -c "$1" >"$tmp/said" 2>&1
     pod=$(sed -n 's/^Creating debugging pod \([^ ]*\) .*/\1/p' "$tmp/said")
-    wait_for 100 sh -c "[ \"\$(kubectl --namespace default get pod $pod -o 'jsonpath={.status.phase}')\" = Succeeded ]"
+    wait_for 100 ended "$pod"
     kubectl --namespace default logs "$pod"
     kubectl --namespace default delete pod "$pod" --wait >"$tmp/said" 2>&1
 }
@@ -61,6 +62,9 @@ changed() {
 works "... and an event says so" wait_for 60 changed
 
 # what others see of the node while the detector starts again
+detector_of_node0() {
+    k get pods -l app.kubernetes.io/component=node-problem-detector --field-selector spec.nodeName=node0 -o name
+}
 watch_node0() {
     while :; do
         condition node0 | cut -d ' ' -f 1
@@ -68,15 +72,18 @@ watch_node0() {
 }
 watch_node0 >"$tmp/watched" &
 watcher=$!
-detector=$(k get pods -l app.kubernetes.io/component=node-problem-detector --field-selector spec.nodeName=node0 -o name)
+detector=$(detector_of_node0)
 works "node0's detector is deleted" k delete "$detector" --wait
-works "... and another is there" k rollout status daemonset/nccl-init-node-problem-detector --timeout=200s
-new_detector=$(k get pods -l app.kubernetes.io/component=node-problem-detector --field-selector spec.nodeName=node0 -o name)
-same "... which is not the same" another "$([ "$new_detector" = "$detector" ] || echo another)"
+another() {
+    new_detector=$(detector_of_node0)
+    [ -n "$new_detector" ] && [ "$new_detector" != "$detector" ]
+}
+works "... and another is there" wait_for 200 another
 looked() { k logs "$new_detector" --container=node-problem-detector | grep -q 'RDMAProblem is now: True'; }
 works "... and has looked" wait_for 100 looked
 sleep 10
 kill $watcher
+matches "... it has not said that all is well before" '*Skipping sending initial status*' "$(k logs "$new_detector" --container=node-problem-detector)"
 matches "node0: it was looked at many times" "[1-9][0-9]*" "$(wc -l <"$tmp/watched")"
 same "... and the condition was True each time" True "$(sort -u "$tmp/watched")"
 

@@ -139,10 +139,6 @@ same "conf: the file is for any user" 644 "$(inside conf stat -c %a /etc/nccl.co
 same "conf: no variable is set" "" "$(variable conf NCCL_IB_HCA)"
 same "wrap: the program that is installed plans the same" "$(variable wrap NCCL_IB_HCA)" \
     "$(inside wrap /nccl-init/nccl-init plan --json | jq -r '.settings[] | select(.name == "NCCL_IB_HCA") | .value')"
-# the rows of traffic: the conf of one, the variables of the other
-setting_of() {
-    if [ "$1" = conf ]; then written "$@"; else variable "$@"; fi
-}
 traffic setting_of conf wrap
 same "each pod counts once against the quota" "2 2" \
     "$(k get quota all -o 'jsonpath={.status.used.requests\.nccl-init\.test/rail0} {.status.used.requests\.nccl-init\.test/rail1}')"
