@@ -2,7 +2,6 @@
 # Rails with IPv6 alone, and locked memory of restricted pods, on nodes: what the kernel gives, with the runtime's limit, with
 # nccl-init-hook, with a capability.
 # nodes: 2x2
-# by hand: ./dev cluster; .ci/run has no time for it
 # seconds: 200
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034,SC2154 # space is for node/pods; tmp comes from lib
