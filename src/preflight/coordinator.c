@@ -54,8 +54,8 @@ enum {
 struct conn {
     int fd;         /* -1: none */
     int64_t due_ms; /* when its hello, its facts, or the rest of a message must have come */
-    int64_t
-        last_ms; /* when this pod stops waiting for others, and pod 0 must tell it; 0: not known */
+    /* when this pod stops waiting for others, and pod 0 must tell it; 0: not known */
+    int64_t last_ms;
     uint8_t ip[NI_GID_BYTES]; /* where it comes from; zero: this pod */
     struct ni_auth auth;
 };
