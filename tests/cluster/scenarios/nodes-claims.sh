@@ -45,28 +45,6 @@ spec:
       - {name: rail1, exactly: {deviceClassName: rails-rail1}}
 END
 
-# claims NAME NODE CLAIM [LABELS]: a pod; with labels its image has an ENTRYPOINT and a USER of its own
-claims() {
-    local image=trainer-entrypoint
-    [ -z "${4-}" ] || image=trainer-own
-    create "the pod $1" <<END
-apiVersion: v1
-kind: Pod
-metadata:
-  name: $1
-  labels: ${4-"{}"}
-spec:
-  nodeSelector: {kubernetes.io/hostname: $2}
-  terminationGracePeriodSeconds: 1
-  resourceClaims: [{name: rails, $3}]
-  containers:
-    - name: main
-      image: nccl-init.test/$image:1
-      args: [sleep, "100000"]
-      resources: {claims: [{name: rails}]}
-END
-    runs_soon "$1"
-}
 # metadata POD FILTER: of all metadata files
 metadata() { inside "$1" find /var/run/kubernetes.io/dra-device-attributes -name '*.json' -exec cat {} + | jq -r "$2"; }
 

@@ -45,24 +45,6 @@ devices() {
     } | sed "s/^/$(printf '%*s' "$1" '')/"
 }
 
-# claims NAME NODE CLAIM: a pod
-claims() {
-    create "the pod $1" <<END
-apiVersion: v1
-kind: Pod
-metadata: {name: $1}
-spec:
-  nodeSelector: {kubernetes.io/hostname: $2}
-  terminationGracePeriodSeconds: 1
-  resourceClaims: [{name: rails, $3}]
-  containers:
-    - name: main
-      image: nccl-init.test/trainer-entrypoint:1
-      args: [sleep, "100000"]
-      resources: {claims: [{name: rails}]}
-END
-    runs_soon "$1"
-}
 create "a claim" <<END
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
