@@ -2,7 +2,7 @@
 # How pods end and come again, on nodes: deleted while nccl-init waits, while it tests, and when the command runs; refused, with
 # the reason where kubectl shows it; a container that starts again, a pod that is replaced while the others run.
 # nodes: 2x2
-# by hand: ./dev cluster; .ci/run has no time for it
+# by hand: ./dev cluster; the shard nodes has no time for it
 # seconds: 350
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # tmp comes from lib

@@ -2,7 +2,7 @@
 # The other ways into a pod, on nodes: an init container with an environment file as docs/reference/usage.md has it, and with `install`;
 # a host network. Then the nodes themselves: the chart's doctor, k8s/fleet, helm test.
 # nodes: 2x2
-# by hand: ./dev cluster; .ci/run has no time for it
+# by hand: ./dev cluster; the shard nodes has no time for it
 # seconds: 350
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034,SC2154 # space is for node/pods; tmp comes from lib

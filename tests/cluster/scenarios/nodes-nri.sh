@@ -2,7 +2,7 @@
 # Locked memory by an annotation, which the NRI plugin ulimit-adjuster reads: as docs/guides/memlock.md has it, by the chart's label,
 # and what comes of mistakes in it. All pods are `restricted`.
 # nodes: 2x2 ulimit-adjuster
-# by hand: ./dev cluster; .ci/run has no time for it
+# by hand: ./dev cluster; the shard nodes has no time for it
 # seconds: 250
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034,SC2154 # space is for node/pods; tmp comes from lib

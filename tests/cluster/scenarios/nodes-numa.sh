@@ -2,7 +2,7 @@
 # Topology Manager, on nodes: with `single-numa-node` the rails of a pod are on one NUMA node, the same ones in its init container, and
 # nccl-init knows that NUMA node; where no NUMA node has them all the kubelet refuses the pod.
 # nodes: 2x2 numa
-# by hand: ./dev cluster; .ci/run has no time for it
+# by hand: ./dev cluster; the shard nodes has no time for it
 # seconds: 120
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # tmp and rails come from lib and node/pods

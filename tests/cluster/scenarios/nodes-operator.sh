@@ -4,7 +4,7 @@
 # devices, whereabouts gives addresses. What nccl-init says is what the kernel says; traffic flows on both rails; VFs go back as
 # they were, and serve the next pod.
 # nodes: 2x2 operator
-# by hand: ./dev cluster; .ci/run has no time for it
+# by hand: ./dev cluster; the shard nodes has no time for it
 # seconds: 250
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016,SC2034,SC2154 # scripts are for the pods' shells; space is for node/pods; tmp comes from lib

@@ -2,7 +2,7 @@
 # The commands of the pages that need a process in a pod, word for word and in their order, on nodes: logs, exec, and a program that
 # is copied into a running pod. What a page leaves open is filled in from one list. `pages` runs the others.
 # nodes: 2x2
-# by hand: ./dev cluster; .ci/run has no time for it
+# by hand: ./dev cluster; the shard nodes has no time for it
 # seconds: 200
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034,SC2154 # space is for node/pods, tmp comes from lib

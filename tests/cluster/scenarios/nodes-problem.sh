@@ -2,7 +2,7 @@
 # Doctor as a condition of each node, by the chart's DaemonSet of node-problem-detector: False on good nodes, True on one that has
 # lost a rail, also while the detector starts again, and False after the repair.
 # nodes: 2x2 node-problem-detector
-# by hand: ./dev cluster; .ci/run has no time for it
+# by hand: ./dev cluster; the shard nodes has no time for it
 # seconds: 200
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016,SC2034,SC2154 # scripts are for the nodes' shells; space is for node/pods; tmp comes from lib

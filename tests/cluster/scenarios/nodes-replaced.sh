@@ -2,7 +2,7 @@
 # A pod of a running Job, JobSet and LeaderWorkerSet is deleted, on nodes: each with the way that docs/reference/preflight.md
 # names for it, so that the job goes on.
 # nodes: 2x2
-# by hand: ./dev cluster; .ci/run has no time for it
+# by hand: ./dev cluster; the shard nodes has no time for it
 # seconds: 400
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # tmp comes from lib

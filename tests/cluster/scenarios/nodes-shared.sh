@@ -2,7 +2,7 @@
 # HCAs that all pods of a node share, on nodes: the RDMA shared device plugin, macvlan, RDMA in the shared network namespace mode.
 # What nccl-init says in a pod is what the kernel says there.
 # nodes: 2x2 shared
-# by hand: ./dev cluster; .ci/run has no time for it
+# by hand: ./dev cluster; the shard nodes has no time for it
 # seconds: 200
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # tmp comes from lib

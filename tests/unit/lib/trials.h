@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often a test with random or long input tries: all times in every build, but a tenth in that of
-   `./dev quick`, which is for the minute between two changes. */
+/* How often a test with random or long input tries: a tenth in the gcc builds, which each change waits for; all
+   times in the clang and the static builds. */
 #ifndef NCCL_INIT_TEST_TRIALS_H
 #define NCCL_INIT_TEST_TRIALS_H
 
