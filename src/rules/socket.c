@@ -226,11 +226,14 @@ static bool may_carry(const struct ni_work *w, const struct ni_netdev *d)
            has_address(w, d->name);
 }
 
-/* Finds the interfaces beside the pod's own one that NCCL alone would use. */
+/* Finds the interfaces beside the pod's own one that NCCL alone would use. While facts are to be
+   read that an earlier rule lacks, a port may yet be found, and then nobody asks for these. */
 static void find_others(const struct ni_work *w, const char *pod, struct list *others)
 {
     const struct ni_net *net = &w->inv->net;
 
+    if (w->plan->needs & ~w->inv->read & ~(unsigned)NI_NEED_PHYSICAL)
+        return;
     for (unsigned i = 0; i < net->n_addr; i++) {
         if (!pod || strcmp(net->addr[i].ifname, pod) != 0)
             w->plan->needs |= NI_NEED_PHYSICAL;
