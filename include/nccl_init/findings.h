@@ -117,8 +117,10 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "InfiniBand, the subnet manager.")                                                           \
     X(HCA_PORT_SLOW, "hca.port.slow", NI_INFO,                                                     \
       "Nothing to do if it is a management or storage port. User: to use it, name it in --hcas.")  \
+    X(HCA_SOFTROCE_LEFT_OUT, "hca.softroce.left-out", NI_INFO,                                     \
+      "Nothing to do: the job uses the HCAs on PCI. User: to use it alone, name it in --hcas.")    \
     X(HCA_SOFTROCE_MIXED, "hca.softroce.mixed", NI_WARNING,                                        \
-      "User: request RDMA devices of one kind, or name devices of one kind in --hcas.")            \
+      "User: name devices of one kind in --hcas.")                                                 \
     X(HCA_TOO_MANY, "hca.too-many", NI_WARNING,                                                    \
       "NCCL uses at most 32 ports; the others, in PCI order, are left out. User: request fewer.")  \
     X(IMEX_CHANNEL_MISSING, "imex.channel.missing", NI_WARNING,                                    \

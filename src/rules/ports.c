@@ -182,7 +182,8 @@ static void keep_one_link_layer(const struct ni_work *w)
 
 /* SoftRoCE has no PCI path. NCCL before 2.29.7 compares it with that of the HCAs after it in the
    verbs' list, and 2.21.5 and 2.23.4 with all before it: strcmp(NULL) (transport/net_ib.cc
-   ncclIbGetPciPath, ncclIbFindMatchingDev). No variable helps. */
+   ncclIbGetPciPath, ncclIbFindMatchingDev). It reads no path of a device that NCCL_IB_HCA leaves
+   out (2.21.5 and 2.28.9 ncclIbInit), and no other variable helps. */
 const char ni_softroce_mixed[] = "SoftRoCE together with PCI HCAs may crash NCCL before 2.29.7";
 
 bool ni_is_softroce_beside(const struct ni_hca *hca, const struct ni_hca *other)
@@ -216,7 +217,7 @@ static void leave_out_softroce(const struct ni_work *w)
             ni_report(w->f, NI_F_HCA_SOFTROCE_MIXED, ni_port_name(inv, (int)i).text, "%s",
                       ni_softroce_mixed);
         else
-            ni_leave_out(w, i, NI_F_HCA_SOFTROCE_MIXED, "%s", ni_softroce_mixed);
+            ni_leave_out(w, i, NI_F_HCA_SOFTROCE_LEFT_OUT, "%s", ni_softroce_mixed);
     }
 }
 
