@@ -97,6 +97,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Cluster admin: allocate GPUs and HCAs together (DRA, Topology Manager best-effort).")       \
     X(GPU_NODE_MISSING, "gpu.node.missing", NI_ERROR,                                              \
       "User: request the GPU by its resource. Cluster admin: check the container toolkit.")        \
+    X(HCA_GUID_NONE, "hca.guid.none", NI_WARNING,                                                  \
+      "Cluster admin: write GUIDs to the VF before a pod gets it: ib-kubernetes with "             \
+      "ib-sriov-cni, or `ip link set PF vf N node_guid GUID` and `port_guid GUID`.")               \
     X(HCA_LINK_MIXED, "hca.link.mixed", NI_WARNING,                                                \
       "NCCL dies if InfiniBand and RoCE are mixed. User: request devices of one kind.")            \
     X(HCA_NAME_INVALID, "hca.name.invalid", NI_WARNING,                                            \
@@ -123,6 +126,12 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: name devices of one kind in --hcas.")                                                 \
     X(HCA_TOO_MANY, "hca.too-many", NI_WARNING,                                                    \
       "NCCL uses at most 32 ports; the others, in PCI order, are left out. User: request fewer.")  \
+    X(IB_PKEY_EMPTY, "ib.pkey.empty", NI_ERROR,                                                    \
+      "User: set NCCL_IB_PKEY to the index of the job's partition, the same partition in all "     \
+      "pods. Cluster admin: let the subnet manager put the port into it.")                         \
+    X(IB_PKEY_LIMITED, "ib.pkey.limited", NI_WARNING,                                              \
+      "User: set NCCL_IB_PKEY to the index of the full member if the job runs in that "            \
+      "partition, in all pods alike.")                                                             \
     X(IMEX_CHANNEL_MISSING, "imex.channel.missing", NI_WARNING,                                    \
       "User: claim a ComputeDomain channel (DRA), or set NCCL_MNNVL_ENABLE=0.")                    \
     X(IOMMU_SLOW, "iommu.slow", NI_WARNING,                                                        \

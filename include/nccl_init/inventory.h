@@ -48,7 +48,10 @@ enum ni_fact {
     NI_NEED_ADDR_NETDEVS = 2048,  /* interfaces that have an address */
     NI_NEED_ROUTES6 = 4096,       /* IPv6 routes: of rails with IPv6, and for preflight */
     NI_NEED_GPU_IDS = 8192,       /* the number and the UUID by which a launcher names each GPU */
-    NI_NEED_PHYSICAL = 16384      /* for each interface with an address: it has a device, or not */
+    NI_NEED_PHYSICAL = 16384,     /* for each interface with an address: it has a device, or not */
+    NI_NEED_GUIDS = 32768,        /* GUIDs of InfiniBand ports that are not ACTIVE */
+    NI_NEED_PKEYS = 65536,        /* P_Keys of InfiniBand ports, up to the first full member */
+    NI_NEED_ALL_PKEYS = 131072    /* whole P_Key tables */
 };
 
 /* Small members and the beginnings of pools lie close together: a page that is not touched costs

@@ -11,13 +11,17 @@
 #include "nccl_init/pci.h"
 
 enum {
-    NI_MAX_HCA = 64,    /* NCCL uses 32 (MAX_IB_DEVS) */
-    NI_MAX_PORT = 128,  /* ports of all HCAs */
-    NI_MAX_GID = 16384, /* non-empty GID entries of all ports */
-    NI_GID_TABLE = 4096 /* GID entries looked at per port; rxe has 1024, mlx5 256 */
+    NI_MAX_HCA = 64,     /* NCCL uses 32 (MAX_IB_DEVS) */
+    NI_MAX_PORT = 128,   /* ports of all HCAs */
+    NI_MAX_GID = 16384,  /* non-empty GID entries of all ports */
+    NI_GID_TABLE = 4096, /* GID entries looked at per port; rxe has 1024, mlx5 256 */
+    NI_MAX_PKEY = 128    /* P_Keys of a port; mlx5 has 128 */
 };
 
 enum ni_link { NI_LINK_UNKNOWN, NI_LINK_IB, NI_LINK_ROCE };
+
+/* Of a P_Key (IBTA 10.9.1): the bit of a full member, and the partition's number. */
+enum { NI_PKEY_FULL = 0x8000, NI_PKEY_PARTITION = 0x7fff };
 
 /* Numbers of enum ib_port_state, include/rdma/ib_verbs.h. */
 enum { NI_PORT_DOWN = 1, NI_PORT_ACTIVE = 4 };
@@ -54,6 +58,10 @@ struct ni_port {
     unsigned n_gid;
     bool gids_lost;     /* an entry, or its type, could not be read */
     unsigned gids_read; /* entries looked at, empty ones included */
+    /* Only of InfiniBand ports, if asked for. */
+    struct ni_num guid; /* the port's, of GID 0 */
+    uint16_t pkey[NI_MAX_PKEY];
+    unsigned n_pkey; /* entries that were read, from index 0 on; 0: not known */
     /* Only of allocated ports, for doctor. */
     struct ni_num phys_state; /* enum ib_port_phys_state, include/rdma/ib_verbs.h */
     struct ni_num counter[NI_N_COUNTER];
@@ -91,6 +99,7 @@ struct ni_hca {
     uint16_t kind;    /* PCI device id of the PF, or of the function itself; 0: not read */
     struct ni_nccl_place place;
     struct ni_uverbs uverbs; /* of the pod's HCAs */
+    struct ni_num guid;      /* of the node, if asked for */
     bool efa; /* Amazon's: NCCL does not know its link layer, and the OFI plugin drives it */
     struct ni_pci pci;
     /* its Data Direct function (node/data_direct.c), if asked for; ABSENT: it has none; DENIED: it

@@ -85,11 +85,13 @@ static void check_node(struct check *c, const struct ni_hca *h)
                   h->name);
 }
 
-/* Counts the ports. The rule hca.ports has reported those that are not ACTIVE. */
+/* Counts the ports. The rules hca.ports and ib.pkey have reported what is wrong with them. */
 static void check_port(struct check *c, const struct ni_port *port, const char *name)
 {
     (void)name;
-    c->reported = ni_findings_has(c->f, NI_F_HCA_PORT_DOWN);
+    c->reported =
+        ni_findings_has(c->f, NI_F_HCA_PORT_DOWN) || ni_findings_has(c->f, NI_F_HCA_GUID_NONE) ||
+        ni_findings_has(c->f, NI_F_IB_PKEY_EMPTY) || ni_findings_has(c->f, NI_F_IB_PKEY_LIMITED);
     (void)saw(c, port->state.known == NI_KNOWN);
 }
 

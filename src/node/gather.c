@@ -220,6 +220,10 @@ static void probe_wanted(struct ni_probe *p, unsigned needs)
         probe_netdevs(p);
     if (needs & NI_NEED_UVERBS)
         ni_probe_uverbs(p);
+    if (needs & NI_NEED_GUIDS)
+        ni_probe_guids(p);
+    if (needs & (NI_NEED_PKEYS | NI_NEED_ALL_PKEYS))
+        ni_probe_pkeys(p, (inv->read & NI_NEED_ALL_PKEYS) != 0);
     if (needs & (NI_NEED_UNMERGED | NI_NEED_PFS | NI_NEED_RATES))
         ni_probe_hcas(p, needs);
     if (needs & NI_NEED_DATA_DIRECT)
@@ -250,8 +254,9 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
         ni_probe_gpus(p);
     if (ask->all) {
         ni_probe_visible(p);
-        probe_wanted(p, ~(unsigned)(NI_NEED_UNMERGED | NI_NEED_USERS_NETDEVS |
-                                    NI_NEED_ADDR_NETDEVS | NI_NEED_ROUTES6 | NI_NEED_PHYSICAL));
+        probe_wanted(p,
+                     ~(unsigned)(NI_NEED_UNMERGED | NI_NEED_USERS_NETDEVS | NI_NEED_ADDR_NETDEVS |
+                                 NI_NEED_ROUTES6 | NI_NEED_PHYSICAL | NI_NEED_ALL_PKEYS));
     }
     if (ask->health) {
         inv->for_doctor = true;

@@ -376,3 +376,74 @@ void ni_probe_visible(struct ni_probe *p)
     if (n > p->inv->n_hca)
         ni_report(p->f, NI_F_HCA_NOT_SHOWN, class, "%u RDMA devices, %d are shown", n, NI_MAX_HCA);
 }
+
+/* ---- InfiniBand: GUIDs and P_Keys ---- */
+
+/* Returns true for an InfiniBand port of the pod. */
+static bool is_ib(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    return ni_is_allocated(&inv->hca[port->hca]) && port->link == NI_LINK_IB;
+}
+
+/* Parses the four groups of four hex digits at the end of a GUID or GID
+   (drivers/infiniband/core/sysfs.c node_guid_show, show_port_gid). */
+static bool parse_guid(const char *text, int64_t *ret)
+{
+    enum { LENGTH = 19 };
+    const size_t n = strlen(text);
+    const char *rest = n >= LENGTH ? text + n - LENGTH : "";
+    struct ni_span group;
+    uint64_t guid = 0, v;
+
+    while (ni_split(&rest, ':', &group)) {
+        if (group.n != 4 || ni_parse_hex(group, UINT16_MAX, &v) < 0)
+            return false;
+        guid = guid << 16 | v;
+    }
+    *ret = (int64_t)guid;
+    return n >= LENGTH;
+}
+
+void ni_probe_guids(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        struct ni_port *port = &inv->port[i];
+        struct ni_hca *h = &inv->hca[port->hca];
+
+        if (!is_ib(inv, port) || !ni_is_down(port))
+            continue;
+        h->guid = ni_read_num(p, p->root, NI_OPTIONAL, parse_guid, "%s/node_guid", h->dir);
+        port->guid = ni_read_num(p, p->root, NI_OPTIONAL, parse_guid, "%s/ports/%u/gids/0", h->dir,
+                                 port->num);
+    }
+}
+
+/* Reads a port's P_Key table (drivers/infiniband/core/sysfs.c show_port_pkey). */
+static void read_pkeys(struct ni_probe *p, struct ni_port *port, bool all)
+{
+    struct ni_dir dir = ni_dir_open(p->root, "%s/ports/%u", p->inv->hca[port->hca].dir, port->num);
+    struct ni_num pkey;
+
+    port->n_pkey = 0;
+    do {
+        pkey = ni_read_num(p, &dir, NI_OPTIONAL, ni_parse_0x, "pkeys/%u", port->n_pkey);
+        if (pkey.known != NI_KNOWN)
+            break;
+        port->pkey[port->n_pkey++] = (uint16_t)pkey.v;
+    } while (port->n_pkey < NI_MAX_PKEY && (all || (pkey.v & NI_PKEY_FULL) == 0));
+    if (pkey.known != NI_KNOWN && pkey.known != NI_ABSENT)
+        port->n_pkey = 0; /* half a table says nothing */
+    ni_dir_close(&dir);
+}
+
+void ni_probe_pkeys(struct ni_probe *p, bool all)
+{
+    for (unsigned i = 0; i < p->inv->n_port; i++) {
+        struct ni_port *port = &p->inv->port[i];
+
+        if (is_ib(p->inv, port) && ni_is_active(port))
+            read_pkeys(p, port, all);
+    }
+}

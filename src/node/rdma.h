@@ -11,6 +11,10 @@
 
 void ni_resolve_allocation(struct ni_probe *p, int allocation);
 void ni_probe_visible(struct ni_probe *p);
+/* Reads the GUIDs of the pod's InfiniBand ports that are not ACTIVE, and of their HCAs. */
+void ni_probe_guids(struct ni_probe *p);
+/* Reads the P_Keys of the pod's InfiniBand ports: up to the first full member, or all. */
+void ni_probe_pkeys(struct ni_probe *p, bool all);
 /* Adds facts of HCAs: NI_NEED_UNMERGED, NI_NEED_PFS, NI_NEED_RATES. */
 void ni_probe_hcas(struct ni_probe *p, unsigned needs);
 /* Returns true for the name uverbsN; reads the name of its RDMA device. */

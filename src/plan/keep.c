@@ -180,6 +180,20 @@ static void keep_rate(const struct ni_keep_facts *k, struct ni_mask *m, struct n
     put_refused(s, ret);
 }
 
+/* Keeps of a node's GUID whether it is 0. */
+static void keep_guid(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                      struct ni_text *ret)
+{
+    static const char none[] = "0000:0000:0000:0000";
+
+    (void)k;
+    (void)m;
+    if (s.n != sizeof(none) - 1)
+        put_refused(s, ret);
+    else
+        ni_put(ret, memcmp(s.p, none, s.n) == 0 ? none : "0200:00ff:fe00:0001");
+}
+
 static void keep_gid(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
@@ -1004,6 +1018,8 @@ static const struct row {
     {"sys/*/ports/*/link_layer", NULL, "InfiniBand|Ethernet|Unspecified|Unknown"},
     {"sys/*/ports/*/rate", keep_rate, NULL},
     {"sys/*/ports/*/gids/*", keep_gid, NULL},
+    {"sys/*/ports/*/pkeys/*", keep_0x, NULL},
+    {"sys/*/node_guid", keep_guid, NULL},
     {"sys/*/ports/*/gid_attrs/types/*", NULL, "RoCE v2|RoCE v1|IB/RoCE v1"},
     {"sys/*/ports/*/gid_attrs/ndevs/*", keep_device, NULL},
     {"sys/*/ports/*/counters/*", keep_number, NULL},

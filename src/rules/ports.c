@@ -75,6 +75,43 @@ static const char *physical_state(const struct ni_port *port)
                : NULL;
 }
 
+/* Puts the GUIDs of an InfiniBand port that nobody wrote. false: both are there, or not known. A
+   subnet manager does not configure such a port. */
+static bool put_missing_guids(const struct ni_work *w, const struct ni_port *port,
+                              struct ni_text *why)
+{
+    const struct ni_num node = w->inv->hca[port->hca].guid;
+    const bool no_node = node.known == NI_KNOWN && node.v == 0;
+    const bool no_port = port->guid.known == NI_KNOWN && port->guid.v == 0;
+
+    if (port->link != NI_LINK_IB)
+        return false;
+    w->plan->needs |= NI_NEED_GUIDS;
+    if (no_node && no_port)
+        ni_put(why, "its node and port GUID are 0");
+    else if (no_node)
+        ni_put(why, "its node GUID is 0");
+    else if (no_port)
+        ni_put(why, "its port GUID is 0");
+    return no_node || no_port;
+}
+
+/* Leaves out a port that is not ACTIVE. */
+static void leave_out_down(const struct ni_work *w, unsigned at)
+{
+    const struct ni_port *port = &w->inv->port[at];
+    const char *word = ni_port_state_text(port->state);
+    const char *phys = physical_state(port);
+    struct ni_text guids = NI_TEXT(40);
+
+    word = word ? word : "in an unknown state";
+    if (put_missing_guids(w, port, &guids))
+        ni_leave_out(w, at, NI_F_HCA_GUID_NONE, "port is %s: %s", word, guids.buf);
+    else
+        ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port is %s%s%s", word,
+                     phys ? ", physical state " : "", phys ? phys : "");
+}
+
 /* Chooses the port, or leaves it out for the first reason that applies. */
 static void judge_port(const struct ni_work *w, unsigned at)
 {
@@ -82,8 +119,6 @@ static void judge_port(const struct ni_work *w, unsigned at)
     const struct ni_port *port = &w->inv->port[at];
     const struct ni_hca *h = &w->inv->hca[port->hca];
     const struct ni_num state = port->state;
-    const char *word = ni_port_state_text(state);
-    const char *phys = physical_state(port);
 
     if (!ni_is_allocated(h))
         ni_leave_out(w, at, NI_F_COUNT, "not the pod's");
@@ -96,9 +131,7 @@ static void judge_port(const struct ni_work *w, unsigned at)
         ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port state cannot be read (%s)",
                      ni_known_text(state.known));
     else if (!ni_is_active(port))
-        ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port is %s%s%s",
-                     word ? word : "in an unknown state", phys ? ", physical state " : "",
-                     phys ? phys : "");
+        leave_out_down(w, at);
     else if (port->link == NI_LINK_UNKNOWN)
         ni_leave_out(w, at, NI_F_COUNT, "link layer is neither InfiniBand nor Ethernet");
     else if (!is_in_users_list(w, (int)at))

@@ -14,6 +14,7 @@
 #include "rules/gpu_hcas.h"
 #include "rules/hca_list.h"
 #include "rules/ib_disable.h"
+#include "rules/ib_pkey.h"
 #include "rules/left_unset.h"
 #include "rules/libraries.h"
 #include "rules/pci_quirks.h"
@@ -44,6 +45,8 @@ static const struct {
     {"hca.list", "chosen ports", "NCCL_IB_HCA", ni_rule_hca_list, false},
     {"gid.index", "each port's best GID",
      "NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE", ni_rule_gid_index, false},
+    {"ib.pkey", "P_Key tables of InfiniBand ports, NCCL_IB_PKEY", "findings only", ni_rule_ib_pkey,
+     false},
     {"socket.ifname", "interfaces, addresses, default route", "NCCL_SOCKET_IFNAME", ni_rule_sockets,
      false},
     {"rail.cross", "addresses, routes of all tables", "NCCL_CROSS_NIC", ni_rule_rails, false},

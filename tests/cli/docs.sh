@@ -17,6 +17,7 @@ man=docs/reference/nccl-init.8
 # is a path, in that file.
 not_in_goldens='
 net.transport|expected.values|^schema.* transport=tcp |its decision is a member of the plan, which names no rule
+ib.pkey|expected.values|^findings id=ib\.pkey|it decides nothing, its findings are checked one by one
 user.values|expected.values|^findings id=user\.|it decides nothing, its findings are checked one by one
 caps.command|expected.values|^findings id=caps\.|it sets no variable, its findings are checked one by one
 gpu.hcas|expected.values|^gpus [0-9]* use hca=|its decision is the member use of a GPU, which names no rule
