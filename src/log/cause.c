@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log/attempts.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
+#include "log/stage.h"
 #include "log/state.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -28,32 +30,37 @@ enum {
 static unsigned order_of(enum ni_finding_id id)
 {
     static const uint8_t order[NI_F_COUNT] = {
-        [NI_F_LOG_EXCEPTION] = 1,       [NI_F_LOG_EXIT] = 2,
-        [NI_F_LOG_COLLECTIVE] = 3,      [NI_F_LOG_WARN] = 5,
-        [NI_F_LOG_PEER_REFUSED] = PEER, [NI_F_LOG_PEER_UNREACHABLE] = PEER,
-        [NI_F_LOG_PEER_SILENT] = PEER,  [NI_F_LOG_RDMA_REMOTE] = PEER,
-        [NI_F_LOG_RENDEZVOUS] = 7,      [NI_F_LOG_RANKS_MISSING] = 8,
-        [NI_F_LOG_TIMEOUT] = 9,         [NI_F_LOG_UNFINISHED] = 10,
-        [NI_F_LOG_LEFT] = 11,           [NI_F_LOG_PEER_DIED] = 12,
-        [NI_F_LOG_FAILED] = 13,         [NI_F_LOG_SOCKETS] = NO_CAUSE,
+        [NI_F_LOG_EXCEPTION] = 1,
+        [NI_F_LOG_EXIT] = 2,
+        [NI_F_LOG_COLLECTIVE] = 3,
+        [NI_F_LOG_WARN] = 5,
+        [NI_F_LOG_CUDA] = 5, /* the line behind it may say more */
+        [NI_F_LOG_PEER_REFUSED] = PEER,
+        [NI_F_LOG_PEER_UNREACHABLE] = PEER,
+        [NI_F_LOG_PEER_SILENT] = PEER,
+        [NI_F_LOG_RDMA_REMOTE] = PEER,
+        [NI_F_LOG_RANKS_MISSING] = 7,
+        [NI_F_LOG_RENDEZVOUS] = 8,
+        [NI_F_LOG_TIMEOUT] = 9,
+        [NI_F_LOG_UNFINISHED] = 10,
+        [NI_F_LOG_LEFT] = 11,
+        [NI_F_LOG_PEER_DIED] = 12,
+        [NI_F_LOG_FAILED] = 13,
+        [NI_F_LOG_SOCKETS] = NO_CAUSE,
         [NI_F_LOG_NONE] = NO_CAUSE,
     };
 
     return order[id] == 0 ? FAULT : order[id];
 }
 
-/* Returns true for a value of the user that ends NCCL; other verbs only warn of it. */
-static bool stops_nccl(enum ni_finding_id id)
-{
-    return id == NI_F_USER_VALUE_IGNORED || id == NI_F_USER_TOPO_UNREADABLE;
-}
-
 /* Returns true for faults of settings and devices, and for peers that cannot be reached: exceptions
    follow from them. */
-static bool is_reason(enum ni_finding_id id)
+static bool is_reason(const struct ni_log_hit *h)
 {
+    const enum ni_finding_id id = h->row->id;
+
     return order_of(id) >= FAULT && order_of(id) <= PEER &&
-           (ni_finding_kind(id)->severity == NI_ERROR || stops_nccl(id));
+           (ni_finding_kind(id)->severity == NI_ERROR || (h->flags & FATAL) != 0);
 }
 
 /* ---- whose a note is ---- */
@@ -190,6 +197,17 @@ static bool has_raised(const struct ni_log *log, int rank)
            (log->raised[rank / 64] & UINT64_C(1) << (rank % 64)) != 0;
 }
 
+/* Returns true if the note is of an attempt before the last one. */
+static bool is_history(const struct ni_log *log, const struct ni_log_note *note)
+{
+    const struct ni_log_rank *r = note->who;
+
+    if (r && (r->earlier || (r->later && r->process->file == note->quote.file &&
+                             r->process->line > note->quote.line)))
+        return true;
+    return ni_log_is_history(log, note->quote.file, note->quote.line);
+}
+
 void ni_log_find_owners(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++)
@@ -199,9 +217,10 @@ void ni_log_find_owners(struct ni_log *log)
         struct ni_log_rank *r = rank_of_note(log, note);
 
         note->who = r;
-        if (note->said == NI_SAID_EXCEPTION)
+        const bool old = is_history(log, note);
+        if (note->said == NI_SAID_EXCEPTION && !old)
             remember_raised(log, note->rank);
-        if (!r)
+        if (!r || (old && !r->earlier))
             continue;
         if (note->said == NI_SAID_EXCEPTION)
             keep_first(&r->exception, note);
@@ -251,49 +270,6 @@ static void put_note_owner(struct ni_text *t, const struct ni_log *log,
     ni_put(t, ")");
 }
 
-/* Returns the step in which a rank that did not finish stopped. It is at least the bootstrap,
-   because the rank has found an interface, and at most the channels, because later steps of its
-   process may be those of another GPU. */
-static enum ni_log_step stopped_step(const struct ni_log_rank *r)
-{
-    const enum ni_log_step step = r->process->step;
-
-    if (step < NI_STEP_BOOT)
-        return NI_STEP_BOOT;
-    return step > NI_STEP_CHANNELS ? NI_STEP_CHANNELS : step;
-}
-
-const char *ni_log_step_text(const struct ni_log_rank *r)
-{
-    static const char *const text[] = {
-        [NI_STEP_BOOT] = "while it chose the network: plugins, HCAs",
-        [NI_STEP_START] = "in the bootstrap: not all ranks had met",
-        [NI_STEP_MET] = "while it read the topology: PCI, NVLink, NICs",
-        [NI_STEP_TOPOLOGY] = "while it waited for the other ranks' topology",
-        [NI_STEP_RANKS] = "while it computed the channels",
-        [NI_STEP_CHANNELS] = "while it connected the ranks",
-    };
-
-    return text[stopped_step(r)];
-}
-
-const char *ni_log_step_word(const struct ni_log_rank *r)
-{
-    static const char *const word[] = {
-        [NI_STEP_BOOT] = "network",   [NI_STEP_START] = "bootstrap",
-        [NI_STEP_MET] = "topology",   [NI_STEP_TOPOLOGY] = "exchange",
-        [NI_STEP_RANKS] = "channels", [NI_STEP_CHANNELS] = "connect",
-    };
-
-    return word[stopped_step(r)];
-}
-
-bool ni_log_is_stopped(const struct ni_log_rank *r)
-{
-    return !r->complete && !r->connected && !r->ended &&
-           (r->started || (r->process->step == NI_STEP_BOOT && r->size == 0));
-}
-
 static void put_step(struct ni_text *t, const struct ni_log_rank *r)
 {
     if (r && ni_log_is_stopped(r))
@@ -330,7 +306,7 @@ static bool said_fault(const struct ni_log *log, const struct ni_log_note *note)
         const struct ni_log_hit *h = &log->hit[i];
         const bool later = h->file == note->quote.file && h->line > note->quote.line;
 
-        if ((r->process->said & h->bit) != 0 && is_reason(h->row->id) && !later)
+        if ((r->process->said & h->bit) != 0 && is_reason(h) && !later)
             return true;
     }
     return false;
@@ -344,21 +320,12 @@ static bool all_ended(const struct ni_log *log)
     return log->n > 0;
 }
 
-/* Returns true if the note is of an earlier attempt: after a restart only the end of the last one
-   counts. */
-static bool is_of_earlier(const struct ni_log_note *note)
-{
-    const struct ni_log_rank *r = note->who;
-
-    return r && r->later && r->process->file == note->quote.file &&
-           r->process->line > note->quote.line;
-}
-
+/* Returns true if the note says why its attempt failed. */
 static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
 {
     const struct ni_log_rank *r = note->who;
 
-    if (note->follows || said_fault(log, note) || is_of_earlier(note))
+    if (note->follows || said_fault(log, note))
         return false;
     /* torch did not mark the exception, and an orderly end follows: it was caught */
     if (note->said != NI_SAID_END)
@@ -393,7 +360,8 @@ static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_l
     for (unsigned i = 0; i < log->n_note; i++) {
         struct ni_log_note *other = &log->note[i];
 
-        if (other->said != note->said || !is_alike(other, note) || !is_cause(log, other))
+        if (other->said != note->said || !is_alike(other, note) || !is_cause(log, other) ||
+            is_history(log, other))
             continue;
         other->told = true;
         if (other->who && other->who->rank >= 0) {
@@ -418,7 +386,8 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
         const struct ni_log_note *note = &log->note[i];
         struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
 
-        if (note->said != NI_SAID_EXCEPTION || note->told || !is_cause(log, note))
+        if (note->said != NI_SAID_EXCEPTION || note->told || !is_cause(log, note) ||
+            is_history(log, note))
             continue;
         put_alike(&who, log, note, has_same_text);
         ni_put(&t, "the program raised an exception");
@@ -467,7 +436,7 @@ static void report_ends(struct ni_log *log, struct ni_findings *f)
         struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
 
         if (note->said != NI_SAID_END || note->told || !is_cause(log, note) ||
-            (note->who && note->who->end != note))
+            is_history(log, note) || (note->who && note->who->end != note))
             continue;
         put_alike(&who, log, note, has_same_number);
         put_ending(&t, note->number);
@@ -779,10 +748,19 @@ static bool is_silent(const struct ni_log_rank *r)
            !has_reason(r);
 }
 
+/* Returns true if a line of the last attempt has the fault. */
+static bool is_present(const struct ni_log *log, const struct ni_log_hit *h)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        if ((log->order[i]->process->said & h->bit) != 0)
+            return true;
+    return ni_log_is_nobodys(log, h);
+}
+
 static bool lost_a_peer(const struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_hit; i++)
-        if (log->hit[i].row->id == NI_F_LOG_PEER_DIED)
+        if (log->hit[i].row->id == NI_F_LOG_PEER_DIED && is_present(log, &log->hit[i]))
             return true;
     return false;
 }
@@ -818,7 +796,8 @@ static void report_terminated(struct ni_log *log, struct ni_findings *f)
         const struct ni_log_note *note = &log->note[i];
         struct ni_log_rank *r = note->who;
 
-        if (note->said != NI_SAID_TERM || (r && (r->wait || r->exception || r->aborted)))
+        if (note->said != NI_SAID_TERM || is_history(log, note) ||
+            (r && (r->wait || r->exception || r->aborted)))
             continue;
         if (!first)
             first = note;
@@ -878,7 +857,7 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
 
-        r->mark = ni_log_is_stopped(r) && stopped_step(r) == step;
+        r->mark = ni_log_is_stopped(r) && ni_log_stopped_step(r) == step;
         if (r->mark && !first)
             first = r;
     }
@@ -896,11 +875,20 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
 
 void ni_log_report_stops(struct ni_log *log, struct ni_findings *f)
 {
-    for (int step = NI_STEP_BOOT; step <= NI_STEP_CHANNELS; step++)
+    for (int step = NI_STEP_DRIVER; step <= NI_STEP_LAST; step++)
         report_stop(log, (enum ni_log_step)step, f);
 }
 
 /* ---- all ---- */
+
+/* Returns true if a line of NCCL in the rank's process names a fault. */
+static bool has_reason_of_nccl(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if ((r->process->said & log->hit[i].bit) != 0 && is_reason(&log->hit[i]))
+            return true;
+    return false;
+}
 
 static void report_warnings(struct ni_log *log, struct ni_findings *f)
 {
@@ -908,7 +896,7 @@ static void report_warnings(struct ni_log *log, struct ni_findings *f)
         const struct ni_log_rank *r = log->order[i];
         struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
 
-        if (!r->process->unknown_warn)
+        if (!r->process->unknown_warn || has_reason_of_nccl(log, r))
             continue;
         clear_marks(log);
         log->order[i]->mark = 1;
@@ -935,17 +923,92 @@ void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)
         report_warnings(log, f);
 }
 
-const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed)
+/* Returns the note that says what ended an attempt before the last one; NULL: none does. */
+static const struct ni_log_note *find_old_note(const struct ni_log *log)
+{
+    static const enum ni_log_said kinds[] = {NI_SAID_EXCEPTION, NI_SAID_END};
+
+    for (size_t k = 0; k < NI_COUNT(kinds); k++)
+        for (unsigned i = 0; i < log->n_note; i++) {
+            const struct ni_log_note *note = &log->note[i];
+
+            if (note->said == kinds[k] && is_history(log, note) && is_cause(log, note))
+                return note;
+        }
+    return NULL;
+}
+
+static void put_old_note(struct ni_text *t, const struct ni_log *log,
+                         const struct ni_log_note *note)
+{
+    if (note->rank >= 0)
+        ni_putf(t, "rank %d", note->rank);
+    else
+        put_note_owner(t, log, note);
+    ni_put(t, " ");
+    if (note->said == NI_SAID_END)
+        put_ending(t, note->number);
+    else
+        ni_put(t, "raised an exception");
+    ni_put(t, ". ");
+    put_quoted_line(t, log, &note->quote);
+}
+
+/* Returns the fault of an earlier attempt that is first in the order of causes; NULL: there is
+   none. */
+static const struct ni_log_hit *find_old_hit(const struct ni_log *log)
+{
+    const struct ni_log_hit *first = NULL;
+
+    for (unsigned i = 0; i < log->n_hit; i++) {
+        const struct ni_log_hit *h = &log->hit[i];
+        const enum ni_finding_id id = h->row->id;
+
+        if (ni_finding_kind(id)->severity == NI_ERROR &&
+            ni_log_is_history(log, h->file, (uint32_t)h->line) &&
+            (!first || order_of(id) < order_of(first->row->id)))
+            first = h;
+    }
+    return first;
+}
+
+void ni_log_put_history(struct ni_text *t, const struct ni_log *log)
+{
+    const struct ni_log_note *note = find_old_note(log);
+    const struct ni_log_hit *hit = find_old_hit(log);
+
+    if (log->attempts < 2)
+        return;
+    if (log->attempts == 2)
+        ni_put(t, "; attempt 1: ");
+    else
+        ni_putf(t, "; attempts 1-%u, the first: ", log->attempts - 1);
+    /* of several attempts the one that stands first */
+    const bool hit_first = hit && note && log->attempts > 2 && hit->file == note->quote.file &&
+                           hit->line < note->quote.line;
+    if (note && !hit_first) {
+        put_old_note(t, log, note);
+    } else if (hit) {
+        ni_putf(t, "%s. ", hit->row->cause ? hit->row->cause : ni_log_cause[hit->row->id]);
+        ni_quote(t, ni_log_word(log, hit->file));
+        ni_putf(t, ":%u: \"%s\"", (unsigned)hit->line, hit->quote);
+    } else {
+        ni_put(t, "the log does not say why it ended");
+    }
+}
+
+const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct ni_findings *f,
+                                         bool mixed)
 {
     const struct ni_finding *cause = NULL;
     unsigned end = mixed ? PEER : NO_CAUSE; /* the cause stands before it in the order */
 
-    if (ni_findings_count(f, NI_ERROR) == 0)
+    if (ni_findings_count(f, NI_ERROR) == 0 && !log->died)
         return NULL;
     for (unsigned i = 0; i < f->n; i++) {
         const struct ni_finding *it = &f->at[i];
 
-        if (ni_finding_kind(it->id)->severity != NI_ERROR && !stops_nccl(it->id))
+        if (ni_finding_kind(it->id)->severity != NI_ERROR && !log->fatal[it->id])
             continue;
         if (order_of(it->id) < end) {
             cause = it;

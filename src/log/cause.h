@@ -18,15 +18,11 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f);
 void ni_log_report_stops(struct ni_log *log, struct ni_findings *f);
 /* Reports the first warning that no pattern fits, if something failed. */
 void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f);
+/* Puts what ended the attempts before the last one; nothing if there is none. */
+void ni_log_put_history(struct ni_text *t, const struct ni_log *log);
 /* Returns the error that most likely is the cause, or NULL. mixed: only some ranks used sockets,
    which explains what ranks say of each other. */
-const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed);
-
-/* Returns true if the log of a rank stops before its communicator was complete, and where, in
-   words. */
-bool ni_log_is_stopped(const struct ni_log_rank *r);
-const char *ni_log_step_text(const struct ni_log_rank *r);
-/* Returns the word for the rank's last step, such as "topology"; permanent. */
-const char *ni_log_step_word(const struct ni_log_rank *r);
+const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct ni_findings *f,
+                                         bool mixed);
 
 #endif

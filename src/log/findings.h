@@ -6,12 +6,27 @@
 #define NI_LOG_FINDINGS(X)                                                                        \
     X(LOG_ALGO, "log.algo.none", NI_ERROR,                                                        \
       "User: unset NCCL_ALGO and NCCL_PROTO, or name a pair that supports this collective.")      \
+    X(LOG_ALONE, "log.alone", NI_ERROR,                                                           \
+      "User: give each process its rank: torchrun's --nnodes, WORLD_SIZE, mpirun; build "         \
+      "nccl-tests with MPI=1.")                                                                   \
     X(LOG_COLLECTIVE, "log.collective.differs", NI_ERROR,                                         \
       "User: all ranks must call the same collectives, in the same order, with the same sizes.")  \
     X(LOG_COMM_ID, "log.comm-id", NI_ERROR,                                                       \
       "User: unset NCCL_COMM_ID; torchrun and mpirun do not need it.")                            \
     X(LOG_CUDA, "log.cuda", NI_ERROR,                                                             \
-      "User: compare the node's driver with the image's CUDA, and check the GPU's memory.")       \
+      "User: read the error. Cluster admin: look for Xid in the node's kernel log.")              \
+    X(LOG_CUDA_DEVICE, "log.cuda.device", NI_ERROR,                                               \
+      "User: request as many GPUs as processes, and let each use that of its LOCAL_RANK.")        \
+    X(LOG_CUDA_FABRIC, "log.cuda.fabric", NI_ERROR,                                               \
+      "Cluster admin: check nvidia-fabricmanager and the NVSwitches of that node.")               \
+    X(LOG_CUDA_IMAGE, "log.cuda.image", NI_ERROR,                                                 \
+      "User: take an image whose CUDA fits. Cluster admin: or install a newer driver.")           \
+    X(LOG_CUDA_KERNEL, "log.cuda.kernel", NI_ERROR,                                               \
+      "User: run it with CUDA_LAUNCH_BLOCKING=1. Cluster admin: look for Xid in the kernel log.") \
+    X(LOG_CUDA_MEMORY, "log.cuda.memory", NI_ERROR,                                               \
+      "User: look which processes use that GPU (nvidia-smi), and need less memory.")              \
+    X(LOG_CUMEM, "log.cumem.differs", NI_ERROR,                                                   \
+      "User: set NCCL_CUMEM_HOST_ENABLE=0 on all ranks.")                                         \
     X(LOG_DIAG, "log.diag", NI_WARNING,                                                           \
       "User: read all NCCL DIAG lines; NCCL_IB_HCA is allowed to differ from pod to pod.")        \
     X(LOG_EXCEPTION, "log.exception", NI_ERROR,                                                   \
@@ -46,18 +61,27 @@
       "User: keep probes, scanners and the service mesh off the job's ports.")                    \
     X(LOG_PEER_UNREACHABLE, "log.peer.unreachable", NI_ERROR,                                     \
       "Cluster admin: check NetworkPolicies and routes. User: check NCCL_SOCKET_IFNAME.")         \
+    X(LOG_PINNED, "log.pinned", NI_ERROR,                                                         \
+      "User: run `nccl-init doctor` in that pod; it sees the limit. Cluster admin: raise it.")    \
     X(LOG_PLAN_DIFFERS, "log.plan.differs", NI_WARNING,                                           \
       "User: find what sets it: the launcher, the image or an nccl.conf.")                        \
     X(LOG_PORT, "log.port", NI_ERROR,                                                             \
       "User: give each job its own MASTER_PORT; an earlier attempt may still listen.")            \
+    X(LOG_PROVIDER, "log.provider", NI_WARNING,                                                   \
+      "User: install the provider that fits the node's driver in the image (rdma-core, or its "   \
+      "vendor's package).")                                                                       \
     X(LOG_RAILS_DIFFER, "log.rails.differ", NI_WARNING,                                           \
       "User: request the same number of RDMA devices in each pod.")                               \
     X(LOG_RANKS_MISSING, "log.ranks.missing", NI_ERROR,                                           \
-      "User: check whether these pods run, and pass their logs too.")                             \
+      "User: check whether, and when, these pods started; pass their logs too.")                  \
     X(LOG_RDMA_REMOTE, "log.rdma.remote", NI_ERROR,                                               \
       "User: look in the other rank's log for an event of its HCA or an earlier error.")          \
     X(LOG_RENDEZVOUS, "log.rendezvous", NI_ERROR,                                                 \
       "User: check rank 0's log, MASTER_ADDR and MASTER_PORT.")                                   \
+    X(LOG_SHM, "log.shm", NI_ERROR,                                                               \
+      "User: check /dev/shm of the container: its owner, its mode, which ranks share it.")        \
+    X(LOG_SOCKET_FAMILY, "log.socket-family", NI_ERROR,                                           \
+      "User: unset NCCL_SOCKET_FAMILY, or give the pods addresses of that family.")               \
     X(LOG_SOCKETS, "log.sockets", NI_ERROR,                                                       \
       "User: run `nccl-init doctor` in these pods; it says why.")                                 \
     X(LOG_TIMEOUT, "log.timeout", NI_ERROR,                                                       \

@@ -5,125 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log/attempts.h"
 #include "log/cause.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
+#include "log/stage.h"
 #include "log/state.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "print/words.h"
 #include "rules/job_settings.h"
 
-/* ---- which ranks there are, and what each is ---- */
-
-static int compare_numbers(int64_t x, int64_t y)
-{
-    return (x > y) - (x < y);
-}
-
-/* Compares host, GPU and rank. */
-static int compare_places(const struct ni_log_rank *x, const struct ni_log_rank *y)
-{
-    int r = compare_numbers(x->rank, y->rank);
-
-    if (r == 0)
-        r = compare_numbers(x->size, y->size);
-    if (r == 0)
-        r = compare_numbers(x->bus, y->bus);
-    if (r == 0)
-        r = compare_numbers(x->dev, y->dev);
-    if (r == 0)
-        r = compare_numbers(x->process->host, y->process->host);
-    return r;
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
-    const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
-    const int r = compare_places(x, y);
-
-    return r != 0 ? r : (x > y) - (x < y);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
-    const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
-    const int r = compare_numbers(x->rank, y->rank);
-
-    return r != 0 ? r : (x > y) - (x < y);
-}
-
-static int by_host(const void *a, const void *b)
-{
-    const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
-    const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
-
-    return compare_numbers(x->process->host, y->process->host);
-}
-
-/* Returns true for two processes that both say they are one rank of one communicator; a restart
-   makes another communicator. */
-static bool is_same_rank(const struct ni_log_rank *r, const struct ni_log_rank *other)
-{
-    return r->rank >= 0 && r->rank == other->rank && r->job != 0 && r->job == other->job &&
-           r->process->name != other->process->name;
-}
-
-/* Returns true if ranks of the job have no line in the log. */
-static bool lacks_ranks(const struct ni_log *log)
-{
-    int size = 0, known = 0;
-
-    for (unsigned i = 0; i < log->n_rank; i++) {
-        const struct ni_log_rank *r = log->order[i];
-
-        size = r->size > size ? r->size : size;
-        known += r->rank >= 0 && !r->earlier;
-    }
-    return known < size;
-}
-
-/* Marks the ranks of an earlier attempt. The ranks are in the order of their places. */
-static void mark_earlier(struct ni_log *log)
-{
-    for (unsigned i = 0; i + 1 < log->n_rank; i++) {
-        struct ni_log_rank *r = log->order[i];
-        struct ni_log_rank *next = log->order[i + 1];
-
-        /* a later process has the same place */
-        r->earlier =
-            compare_places(r, next) == 0 && r->process != next->process && !is_same_rank(r, next);
-        next->later = r->earlier;
-    }
-}
-
-/* Puts the ranks into order, and leaves out those of an earlier attempt. A process that warned
-   or stopped before NCCL gave it a number counts if a rank is missing: it may be that one. */
-static void sort_ranks(struct ni_log *log)
-{
-    for (unsigned i = 0; i < log->n_rank; i++)
-        log->order[i] = &log->rank[i];
-    qsort(log->order, log->n_rank, sizeof(void *), by_place);
-    /* false if only warnings were printed: then no line names a rank */
-    const bool named = log->n_rank > 0 && log->order[log->n_rank - 1]->rank >= 0;
-    if (named)
-        mark_earlier(log);
-    qsort(log->order, log->n_rank, sizeof(void *), by_number);
-    const bool lacks = lacks_ranks(log);
-    for (unsigned i = 0; i < log->n_rank; i++) {
-        struct ni_log_rank *r = log->order[i];
-        const bool failed =
-            r->process == r && r->host != 0 && (r->warn.file != 0 || ni_log_is_stopped(r));
-
-        if (named ? r->rank < 0 && !(lacks && failed) : r->host == 0)
-            continue;
-        log->left_out += r->earlier;
-        if (!r->earlier)
-            log->order[log->n++] = r;
-    }
-}
+/* ---- what each rank is ---- */
 
 /* Returns the value that NCCL said it took; NULL: it said nothing. */
 static const char *rank_value(const struct ni_log *log, const struct ni_log_rank *r,
@@ -157,6 +50,14 @@ enum {
     WAITING = 64
 };
 
+/* Returns true if the user switched GPUDirect RDMA off. */
+static bool without_gdr(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    const char *level = rank_value(log, r, "NCCL_NET_GDR_LEVEL");
+
+    return level && strcmp(level, "LOC") == 0;
+}
+
 /* Returns the bits above that hold for the rank. */
 static unsigned flags_of(const struct ni_log *log, const struct ni_log_rank *r)
 {
@@ -165,7 +66,7 @@ static unsigned flags_of(const struct ni_log *log, const struct ni_log_rank *r)
     /* up to 2.20.3 no line has the number of nodes, but channels to other nodes are printed at the
        start */
     const bool local = r->nodes == 1 || r->size == 1 || (r->nodes == 0 && r->connected);
-    unsigned is = r->gdr < r->net ? LACKS_GDR : 0;
+    unsigned is = r->gdr < r->net && !without_gdr(log, r) ? LACKS_GDR : 0;
     const bool sockets = ni_log_is_sockets(ni_span_of(network), p->tcp);
 
     if (r->sockets > 0 || (r->net == 0 && !local && sockets))
@@ -206,11 +107,42 @@ static unsigned mark(struct ni_log *log, unsigned what)
     return n;
 }
 
+/* Returns the meaning of the hit: its line's own, or that of the finding. */
+static const char *cause_text(const struct ni_log_hit *h, enum ni_finding_id id)
+{
+    return h->row->cause ? h->row->cause : ni_log_cause[id];
+}
+
+/* Puts what may have kept a rank away that found no store. */
+static void put_latecomer(struct ni_text *t, const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_hit; i++) {
+        const struct ni_log_hit *h = &log->hit[i];
+        const char *address = strchr(h->quote, '('); /* "(HOST, PORT)" */
+
+        if ((h->flags & NO_STORE) == 0)
+            continue;
+        ni_put(t, "; another one found nobody");
+        if (address)
+            ni_putf(t, " at %.*s)", (int)strcspn(address, ")"), address);
+        ni_put(t, " (");
+        ni_quote(t, ni_log_word(log, h->file));
+        ni_putf(t,
+                ":%u): it came too late, or the address is wrong, or it is not let through; the "
+                "times at which both started tell",
+                (unsigned)h->line);
+        return;
+    }
+}
+
 /* Puts the meaning of the hit, and its line. */
 static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni_log_hit *h,
                     enum ni_finding_id id)
 {
-    ni_putf(t, "%s. ", ni_log_cause[id]);
+    ni_put(t, cause_text(h, id));
+    if ((h->flags & GAVE_UP) != 0)
+        put_latecomer(t, log);
+    ni_put(t, ". ");
     ni_quote(t, ni_log_word(log, h->file));
     ni_putf(t, ":%u: \"%s\"", (unsigned)h->line, h->quote);
     if (h->count > 1)
@@ -230,48 +162,104 @@ static unsigned harmed_by(unsigned flags)
     return ~0U;
 }
 
+/* Returns the finding about the setting from which the fault comes, if the rank has it; else
+   `id`. */
+static enum ni_finding_id id_by_setting(const struct ni_log *log, const struct ni_log_hit *h,
+                                        const struct ni_log_rank *r, enum ni_finding_id id)
+{
+    if ((h->flags & NI_PATTERN_INDEX) != 0 && rank_value(log, r, "NCCL_IB_GID_INDEX"))
+        return NI_F_USER_GID_WRONG;
+    if (id == NI_F_USER_SOCKET_NONE && rank_value(log, r, "NCCL_SOCKET_FAMILY"))
+        return NI_F_LOG_SOCKET_FAMILY;
+    return id;
+}
+
+/* Returns true if the job died of the fault although its finding is a warning: NCCL returned an
+   error, or the port went down before its connections died. */
+static bool is_deadly(const struct ni_log *log, const struct ni_log_hit *h)
+{
+    if ((h->flags & FATAL) != 0)
+        return true;
+    if (h->row->id != NI_F_LOG_HCA_PORT || !h->row->cause)
+        return false;
+    for (unsigned i = 0; i < log->n_hit; i++)
+        for (unsigned k = 0; k < log->n; k++)
+            if (log->order[k]->mark && log->hit[i].row->id == NI_F_LOG_PEER_SILENT &&
+                (log->order[k]->process->said & log->hit[i].bit) != 0)
+                return true;
+    return false;
+}
+
+/* Returns true if a marked rank has no complete communicator, or the log names no rank. */
+static bool has_incomplete(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->mark && !r->complete && !r->connected && !r->ended)
+            return true;
+    }
+    return log->n == 0;
+}
+
+/* Returns true if the log has a line that leads to that finding. */
+static bool has_hit(const struct ni_log *log, enum ni_finding_id id)
+{
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if (log->hit[i].row->id == id)
+            return true;
+    return false;
+}
+
 /* Reports what the log says, unless a better finding says it or it harms no rank. */
 static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni_findings *f)
 {
     const unsigned flags = h->flags;
     const unsigned harmful = harmed_by(flags);
     enum ni_finding_id id = h->row->id;
-    struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(720);
     bool harms = log->n == 0;
 
     if (((id == NI_F_HCA_NONE || id == NI_F_LOG_SOCKETS) && /* judge_network reports it */
          mark(log, SOCKETS) > 0) ||
         ((flags & FOLLOWS) != 0 && ni_findings_has(f, id)) ||
         ((id == NI_F_LOG_TIMEOUT || id == NI_F_LOG_COLLECTIVE) && ni_findings_has(f, id)) ||
+        (id == NI_F_LOG_SHM && ni_findings_has(f, NI_F_SHM_DEFAULT)) ||
+        (id == NI_F_LOG_CUDA && has_hit(log, NI_F_IMEX_CHANNEL_MISSING)) || /* CUDA failure 800 */
         (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0))
         return;
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
 
         r->mark = (r->process->said & h->bit) != 0;
-        harms |= (r->mark || h->nobodys) && (r->is & harmful) != 0;
-        if (flags & NI_PATTERN_INDEX && rank_value(log, r, "NCCL_IB_GID_INDEX"))
-            id = NI_F_USER_GID_WRONG;
+        harms |= (r->mark || ni_log_is_nobodys(log, h)) && (r->is & harmful) != 0;
+        if (r->mark)
+            id = id_by_setting(log, h, r, id);
     }
     if (!harms)
         return;
     ni_put(&who, ni_log_word(log, h->subject));
     ni_putf(&who, "%s%s", who.len > 0 && name_them(log)[0] ? ", " : "", name_them(log));
+    log->fatal[id] |= is_deadly(log, h);
+    log->died |= (h->flags & FATAL) != 0 && has_incomplete(log);
     put_hit(&t, log, h, id);
     ni_report(f, id, who.buf, "%s", t.buf);
 }
 
-/* Finds the first line in which the rank's process says why it uses sockets; NULL: there is none.
-   */
+/* Finds the line that says why the rank's process uses sockets; NULL: there is none. Those of
+   libibverbs name no process. They say more than NCCL's line that it found no device. */
 static const struct ni_log_hit *find_why(const struct ni_log *log, const struct ni_log_rank *r)
 {
+    const struct ni_log_hit *why = NULL;
+
     for (unsigned i = 0; i < log->n_hit; i++) {
         const struct ni_log_hit *h = &log->hit[i];
+        const bool its = (r->process->said & h->bit) != 0 || ni_log_is_nobodys(log, h);
 
-        if ((h->row->flags & WHY) != 0 && (r->process->said & h->bit) != 0)
-            return h;
+        if ((h->row->flags & WHY) != 0 && its && (!why || why->row->id == NI_F_HCA_NONE))
+            why = h;
     }
-    return NULL;
+    return why;
 }
 
 /* Returns true if each marked rank has the same reason: the line, or without one the variable that
@@ -280,7 +268,8 @@ static bool have_all_reason(const struct ni_log *log, const struct ni_log_hit *h
 {
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
-        const bool same = h ? (r->process->said & h->bit) != 0 : switched_off(log, r) == off;
+        const bool same = h ? (r->process->said & h->bit) != 0 || ni_log_is_nobodys(log, h)
+                            : switched_off(log, r) == off;
 
         if (r->mark && !same)
             return false;
@@ -307,7 +296,7 @@ static void put_socket_reason(struct ni_text *t, const struct ni_log *log, enum 
         else if (detail == REASON_AND_LINE)
             put_hit(t, log, h, h->row->id);
         else
-            ni_put(t, ni_log_cause[h->row->id]);
+            ni_put(t, cause_text(h, h->row->id));
         return;
     }
     ni_put(t, "NCCL gives no reason");
@@ -315,7 +304,8 @@ static void put_socket_reason(struct ni_text *t, const struct ni_log *log, enum 
 
 static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f)
 {
-    const bool meant = rdma || mark(log, MEANT) > 0;
+    /* a provider is lacking for an HCA that the container has */
+    const bool meant = rdma || has_hit(log, NI_F_LOG_PROVIDER) || mark(log, MEANT) > 0;
     struct ni_text t = NI_TEXT(300);
 
     if (mark(log, SOCKETS) > 0) {
@@ -350,13 +340,29 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
                   "of %d ranks, these have no line in the log", size);
 }
 
+/* Reports processes each of which is a job of its own. */
+static void judge_alone(struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96);
+
+    if (!log->alone)
+        return;
+    ni_putf(&who, "%u processes", log->n);
+    ni_log_put_hosts(&who, log, mark(log, ~0U) > 0);
+    ni_report(
+        f, NI_F_LOG_ALONE, who.buf,
+        "each of them is rank 0 of a job of its own: %u jobs of one process each, not one job "
+        "of %u ranks. The launcher gave them no ranks, or nccl-tests was built without MPI=1",
+        log->n, log->n);
+}
+
 static void judge_ranks(struct ni_log *log, struct ni_findings *f)
 {
     for (unsigned i = 0; i + 1 < log->n; i++) {
         const struct ni_log_rank *r = log->order[i], *next = log->order[i + 1];
         struct ni_text who = NI_TEXT(96);
 
-        if (!is_same_rank(r, next))
+        if (!ni_log_is_same_rank(r, next))
             continue;
         ni_putf(&who, "rank %d", r->rank);
         ni_report(f, NI_F_JOB_RANK_TWICE, who.buf,
@@ -465,6 +471,14 @@ static void count_host_hcas(struct ni_log *log, unsigned first, unsigned end, st
         to->max = n;
 }
 
+static int by_host(const void *a, const void *b)
+{
+    const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
+    const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
+
+    return (x->process->host > y->process->host) - (x->process->host < y->process->host);
+}
+
 /* Puts the number of HCAs that the ranks of a node use. */
 static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
 {
@@ -499,16 +513,16 @@ static void put_end(struct ni_text *t, const struct ni_log *log)
 
     for (unsigned i = 0; i < log->n; i++)
         ended += log->order[i]->ended;
+    if (log->attempts > 1)
+        ni_putf(t, "; attempt %u of %u", log->attempts, log->attempts);
     if (ended > 0 && ended == log->n)
-        ni_put(t, "; all ended in order");
+        ni_put(t, log->attempts > 1 ? " ended in order" : "; all ended in order");
     if (log->cut_file != 0) {
         ni_put(t, "; ");
         ni_quote(t, ni_log_word(log, log->cut_file));
         ni_put(t, " is cut within a line of NCCL");
     }
-    if (log->left_out > 0)
-        ni_putf(t, "; %u rank%s of earlier attempts left out", log->left_out,
-                ni_plural(log->left_out));
+    ni_log_put_history(t, log);
 }
 
 /* Puts the number of ranks, or of processes if none is named. */
@@ -520,7 +534,9 @@ static void put_count(struct ni_text *t, const struct ni_log *log)
     while (nameless < log->n && log->order[nameless]->rank < 0)
         nameless++;
     const unsigned named = log->n - nameless;
-    if (last && last->size > (int)named)
+    if (log->alone)
+        ni_putf(t, "%u jobs of one process each", log->n);
+    else if (last && last->size > (int)named)
         ni_putf(t, "%u of %d ranks", named, last->size);
     else if (named > 0)
         ni_putf(t, "%u rank%s", named, ni_plural(named));
@@ -551,14 +567,17 @@ static void put_version(struct ni_text *t, const struct ni_log *log, const struc
 }
 
 /* Puts the share of channel ends that use GPUDirect RDMA. */
-static void put_gdr_share(struct ni_text *t, const struct ni_log *log, bool some_sockets)
+static void put_gdr_share(struct ni_text *t, struct ni_log *log, bool some_sockets)
 {
+    const bool as_set = mark(log, LACKS_GDR) == 0;
+
     if (log->net == 0)
         return;
     if (log->gdr == log->net)
         ni_putf(t, ", GPUDirect on all %u channel ends", log->net);
     else
-        ni_putf(t, ", GPUDirect on %u of %u channel ends", log->gdr, log->net);
+        ni_putf(t, ", GPUDirect on %u of %u channel ends%s", log->gdr, log->net,
+                as_set ? ", as NCCL_NET_GDR_LEVEL=LOC says" : "");
     if (some_sockets)
         ni_put(t, " over RDMA");
 }
@@ -572,7 +591,7 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
         ni_put(t, ", over sockets: ");
         put_socket_reason(t, log, REASON);
     } else if (local > 0 && local == log->n) {
-        ni_put(t, ", one node: no network needed");
+        ni_put(t, log->alone ? ", without a network" : ", one node: no network needed");
     } else if (rdma > 0) {
         put_ranks_hcas(t, log);
     } else if (log->n_rank > 0 || log->version != 0) {
@@ -588,7 +607,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));
     const unsigned sockets = mark(log, SOCKETS);
     const bool mixed = sockets > 0 && mark(log, RDMA | LOCAL) > 0;
-    const struct ni_finding *cause = ni_log_cause_of(f, mixed);
+    const struct ni_finding *cause = ni_log_cause_of(log, f, mixed);
 
     log->cause = cause;
     if (cause)
@@ -604,16 +623,18 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     put_network_of_job(&t, log);
     put_gdr_share(&t, log, sockets > 0);
     put_end(&t, log);
+    if (log->dropped > 0)
+        ni_put(&t, "; not all of the log fitted");
     const unsigned errors = ni_findings_count(f, NI_ERROR);
     if (errors > 0)
         ni_putf(&t, "; %u error%s below", errors, ni_plural(errors));
-    log->failed |= errors > 0;
+    log->failed |= errors > 0 || log->died;
 }
 
 void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f)
 {
     ni_log_name_ranks(log);
-    sort_ranks(log);
+    ni_log_sort_ranks(log);
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->is = flags_of(log, log->order[i]);
     if (log->n_rank == 0 && log->n_hit == 0 && log->version == 0)
@@ -627,12 +648,15 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
             if ((log->hit[i].row->flags & FOLLOWS) == follows)
                 report_hit(log, &log->hit[i], f);
     judge_network(log, rdma, gdr, f);
+    judge_alone(log, f);
     judge_ranks(log, f);
     judge_start(log, f);
     judge_settings(log, f);
     ni_log_report_unknown(log, f);
     if (log->dropped > 0)
-        ni_report(f, NI_F_FACT_TRUNCATED, "log", "%u fact%s did not fit", log->dropped,
-                  ni_plural(log->dropped));
+        ni_report(f, NI_F_FACT_TRUNCATED, "log",
+                  "%u fact%s of it did not fit, so what is said here is not said of the whole log",
+                  log->dropped, ni_plural(log->dropped));
+    log->failed |= log->dropped > 0;
     make_sentence(log, f);
 }

@@ -43,7 +43,9 @@ enum ni_log_program {
     NI_PROGRAM_TERM,     /* pid of the launcher, signal */
     NI_PROGRAM_TASK,     /* Slurm: number of the task, how it ended */
     NI_PROGRAM_EXITED,   /* mpirun: rank, pid, host, signal */
+    NI_PROGRAM_SIGNAL_4,
     NI_PROGRAM_SIGNAL_7,
+    NI_PROGRAM_SIGNAL_8,
     NI_PROGRAM_SIGNAL_9,
     NI_PROGRAM_SIGNAL_11
 };
@@ -51,12 +53,16 @@ enum ni_log_program {
 /* Steps of NCCL's initialisation that its lines show, in this order. */
 enum ni_log_step {
     NI_STEP_NONE,
+    NI_STEP_DRIVER,   /* it has CUDA's driver */
     NI_STEP_BOOT,     /* its first contact: it has an interface */
     NI_STEP_START,    /* it has a network */
     NI_STEP_MET,      /* all ranks have met */
     NI_STEP_TOPOLOGY, /* it has read the topology */
     NI_STEP_RANKS,    /* it has all ranks' topology */
     NI_STEP_CHANNELS, /* it has computed the channels */
+    NI_STEP_RINGS,    /* it has connected its rings, or its trees */
+    NI_STEP_NVLS,     /* it has begun NVLink multicast */
+    NI_STEP_LAST,     /* what remains is the last barrier */
     NI_STEP_COMPLETE
 };
 
@@ -71,11 +77,17 @@ enum {
     WHY = 32,
     LATE = 64, /* harmless if torch only warns of it, and the ranks have met */
     /* not for a process over sockets: NCCL prints it about interfaces, too */
-    OF_NET = 128
+    OF_NET = 128,
+    /* NCCL returns an error after it: if the job died, it is a cause, although others only warn of
+       it */
+    FATAL = 256,
+    MORE = 512,     /* other words of the line say which fault it is: ni_log_narrow */
+    GAVE_UP = 1024, /* the store closed before all ranks had come */
+    NO_STORE = 2048 /* a rank found no store */
 };
 
 enum {
-    NI_PATTERN_WORDS = 112, /* between the braces of all rows */
+    NI_PATTERN_WORDS = 128, /* between the braces of all rows */
     /* bytes of a word, or of the rest of a line: PATH_MAX, a list of 128 HCAs */
     NI_PATTERN_FAR = 4096
 };
@@ -90,6 +102,7 @@ struct ni_pattern {
     enum ni_log_take take;
     enum ni_finding_id id; /* of a fault */
     unsigned flags;
+    const char *cause; /* the meaning of this line; NULL: that of its finding, ni_log_cause */
 };
 
 /* The meaning of each finding in a log: a sentence without a full stop. */
@@ -106,6 +119,15 @@ struct ni_found {
 };
 /* Finds all places in the line, from the left, up to max. */
 unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[], unsigned max);
+
+/* Returns the row that fits the line better than this one, which its other words choose: the code of
+   CUDA, the GIDs of both ends. It lasts. The row itself if there is none. */
+const struct ni_pattern *ni_log_narrow(const struct ni_pattern *row, struct ni_span line,
+                                       const char *at);
+
+/* Returns the row of the code of CUDA that the text has, by number or by words; NULL: it has none
+   that is known. It lasts. */
+const struct ni_pattern *ni_log_cuda(struct ni_span text);
 
 /* Returns true if the text only says that another rank or NCCL failed; NCCL's own lines say why. */
 bool ni_log_is_consequence(struct ni_span text);

@@ -329,8 +329,13 @@ static int ending_of(struct ni_span s)
         const char *text;
         int number;
     } words[] = {
-        {"Killed", -9},    {"Segmentation fault", -11}, {"Aborted", -6},
-        {"Bus error", -7}, {"Terminated", -15},         {"Illegal instruction", -4},
+        {"Killed", -9},
+        {"Segmentation fault", -11},
+        {"Aborted", -6},
+        {"Bus error", -7},
+        {"Terminated", -15},
+        {"Illegal instruction", -4},
+        {"Floating point exception", -8},
     };
     static const char exited[] = "Exited with exit code ";
     const size_t n = sizeof(exited) - 1;
@@ -372,12 +377,12 @@ static void take_term(const struct ni_log_line *l, const struct ni_found *f)
 /* Notes a signal that the words of the row stand for. */
 static void note_signal(const struct ni_log_line *l, const struct ni_found *f)
 {
-    int rank = -1, number = 11;
-
-    if (f->row->flags == NI_PROGRAM_SIGNAL_7)
-        number = 7;
-    else if (f->row->flags == NI_PROGRAM_SIGNAL_9)
-        number = 9;
+    static const int numbers[] = {
+        [NI_PROGRAM_SIGNAL_4] = 4, [NI_PROGRAM_SIGNAL_7] = 7,   [NI_PROGRAM_SIGNAL_8] = 8,
+        [NI_PROGRAM_SIGNAL_9] = 9, [NI_PROGRAM_SIGNAL_11] = 11,
+    };
+    const int number = numbers[f->row->flags];
+    int rank = -1;
     const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
     (void)note_end(l, f->at, stream, rank, -1, -number);
@@ -461,7 +466,9 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
     case NI_PROGRAM_EXITED:
         (void)note_end(l, f->at, 0, signed_number(c[0]), -1, -signed_number(c[3]));
         break;
+    case NI_PROGRAM_SIGNAL_4:
     case NI_PROGRAM_SIGNAL_7:
+    case NI_PROGRAM_SIGNAL_8:
     case NI_PROGRAM_SIGNAL_9:
     case NI_PROGRAM_SIGNAL_11:
         note_signal(l, f);

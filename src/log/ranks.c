@@ -51,8 +51,7 @@ static unsigned put_marked_ranges(struct ni_text *t, const struct ni_log *log, u
     return numbered;
 }
 
-/* Puts the hosts of the marked ranks, the first four by name. */
-static void put_marked_hosts(struct ni_text *t, const struct ni_log *log, unsigned mark)
+void ni_log_put_hosts(struct ni_text *t, const struct ni_log *log, unsigned mark)
 {
     enum { HOSTS = 4 };
     ni_log_text host[HOSTS + 1]; /* the last one stands for all others */
@@ -88,5 +87,5 @@ void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark
         ni_putf(t, "rank%s %s%s", ni_plural(numbered), list.buf, list.cut ? "..." : "");
     else if (n > 0)
         ni_putf(t, "%u process%s", n, n == 1 ? "" : "es");
-    put_marked_hosts(t, log, mark);
+    ni_log_put_hosts(t, log, mark);
 }

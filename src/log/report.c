@@ -8,6 +8,7 @@
 #include "log/cause.h"
 #include "log/judge.h"
 #include "log/ranks.h"
+#include "log/stage.h"
 #include "log/state.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
@@ -41,11 +42,13 @@ static const char *state_of(const struct ni_log_rank *r)
         return "ended in order";
     if (r->aborted)
         return "aborted";
+    if (r->started && ni_log_is_stopped(r))
+        return "not ready";
     if (r->connected)
         return "connected";
     if (r->complete)
         return "ready";
-    return r->started ? "not ready" : "";
+    return "";
 }
 
 /* Ranks that are alike: one row of the table. */

@@ -91,6 +91,7 @@ struct ni_log_rank {
     uint64_t said;            /* the bits of the hits */
     ni_log_text file, stream; /* file and stream of its first line */
     uint32_t line;
+    uint32_t until; /* its last line in that file */
     enum ni_log_step step;
     struct ni_log_quote warn; /* its first NCCL WARN */
     bool unknown_warn;        /* no pattern fits that warning */
@@ -109,6 +110,7 @@ struct ni_log_rank {
     bool aborted; /* ncclCommAbort, or an exit without ncclCommDestroy */
     /* a further communicator whose initialisation has begun and not ended; 0: none */
     ni_log_text begun, begun_job; /* its pointer, its commId */
+    ni_log_text again;            /* the last one that began after all had ended; 0: none */
     int begun_size;
     struct ni_log_quote begun_at;
     /* ---- by ni_log_judge ---- */
@@ -117,7 +119,8 @@ struct ni_log_rank {
     int called;        /* the last collective that it called; -1: not told */
     ni_log_text group; /* group of the collective in which it waits; 0: not known */
     unsigned is, mark;
-    bool earlier, later; /* a later process has its host, GPU and rank; an earlier one had */
+    bool earlier; /* of an attempt before the last one */
+    bool later;   /* an earlier attempt had this rank */
 };
 
 /* A fault, and the line in which it was seen first. */
@@ -130,7 +133,9 @@ struct ni_log_hit {
     uint64_t last;        /* the last such line: two patterns may fit one line */
     char quote[168];
     uint64_t bit;
-    bool nobodys; /* it was seen in a line that names no process */
+    /* the last such line that names no process; file 0: there is none */
+    ni_log_text nobodys_file;
+    uint32_t nobodys_line;
 };
 
 struct ni_log {
@@ -174,10 +179,19 @@ struct ni_log {
     struct ni_log_rank *of_host[NI_LOG_RANKS]; /* the same ranks, by host */
     /* by the name of an HCA: the host, as the place of its first rank + 1 */
     uint16_t hca_of[NI_LOG_WORDS];
-    unsigned n, left_out;
+    unsigned n;
+    unsigned attempts;               /* of the job, as far as the log shows them: at least 1 */
+    bool alone;                      /* each process is a job of its own, and there are several */
+    bool job_over[NI_LOG_WORDS];     /* by commId: an earlier attempt */
+    bool old_in[NI_LOG_WORDS];       /* by file: it has processes of an earlier attempt */
+    uint32_t now_from[NI_LOG_WORDS]; /* by file: first line of a process that counts; 0: none */
+    /* by file: the number of the only rank in it + 1, UINT16_MAX: of several */
+    uint16_t only_rank[NI_LOG_WORDS];
     unsigned net, gdr;              /* the sums */
     const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
     char sentence[1024], who[96];
+    bool fatal[NI_F_COUNT]; /* findings from which the job died, whatever their severity */
+    bool died;   /* NCCL returned an error in a process whose communicator is not complete */
     bool failed; /* the exit status is 1 */
 };
 

@@ -28,6 +28,16 @@ static bool has(struct ni_span s, const char *what)
     return memmem(s.p, s.n, what, strlen(what)) != NULL;
 }
 
+/* Returns the text between `mark` and the next `stop`; empty: there is none. */
+static struct ni_span text_between(struct ni_span s, const char *mark, char stop)
+{
+    const char *at = memmem(s.p, s.n, mark, strlen(mark)), *end = s.p + s.n;
+    const char *from = at ? at + strlen(mark) : end;
+    const char *to = memchr(from, stop, (size_t)(end - from));
+
+    return (struct ni_span){from, to ? (size_t)(to - from) : 0};
+}
+
 /* Returns the word after `mark`; empty: there is none. */
 static struct ni_span text_after(struct ni_span s, const char *mark)
 {
@@ -274,8 +284,13 @@ static void take_further(const struct ni_log_line *l, struct ni_log_rank *r,
 
     if (comm == r->begun && has(c[4], "COMPLETE"))
         r->begun = 0;
+    if (comm == r->again && has(c[4], "Destroy COMPLETE"))
+        r->ended = true;
     if (!has(c[4], "Init START") || !r->complete || parse_number(c[2]) > r->size)
         return;
+    /* it goes on after it has ended its communicators */
+    r->again = r->ended ? comm : r->again;
+    r->ended = false;
     r->begun = comm;
     r->begun_job = job; /* ncclCommSplit names none */
     r->begun_size = parse_number(c[2]);
@@ -379,7 +394,7 @@ static struct ni_span find_hca(const struct ni_log_line *l)
         bool needs_port; /* words other than an HCA may follow it */
     } marks[] = {
         {" on dev ", false}, {" hca ", false},    {"open device ", false},
-        {"for HCA ", true},  {"NET/IB : ", true},
+        {"for HCA ", true},  {"NET/IB : ", true}, {"for device /sys/class/infiniband/", false},
     };
     const struct ni_span line = {l->p, (size_t)(l->end - l->p)};
 
@@ -431,8 +446,8 @@ static struct ni_log_hit *keep_hit(struct ni_log *log, const struct ni_pattern *
 {
     struct ni_log_hit *h = log->hit, *stop = h + log->n_hit;
 
-    while (h < stop &&
-           (h->row->id != row->id || h->subject != subject || ((h->flags ^ flags) & LATE) != 0))
+    while (h < stop && (h->row->id != row->id || h->row->cause != row->cause ||
+                        h->subject != subject || ((h->flags ^ flags) & LATE) != 0))
         h++;
     if (h == log->hit + NI_LOG_HITS) {
         log->dropped++;
@@ -450,6 +465,26 @@ static struct ni_log_hit *keep_hit(struct ni_log *log, const struct ni_pattern *
     return h;
 }
 
+/* Returns the variable whose value NCCL does not know, by the value in the line: `when parsing
+   "Rings"` (graph/tuning.cc parseList). 0: no line before it shows the variable. */
+static ni_log_text find_refused(const struct ni_log_line *l)
+{
+    const struct ni_span line = {l->p, (size_t)(l->end - l->p)};
+    const ni_log_text value = ni_log_keep(l->log, text_between(line, "when parsing \"", '"'));
+    static const char *const names[] = {"NCCL_ALGO", "NCCL_PROTO"};
+
+    for (unsigned k = 1; l->by && value != 0 && k < l->log->n_name; k++)
+        for (size_t i = 0; i < NI_COUNT(names); i++)
+            if (l->by->value[k] == value &&
+                strcmp(ni_log_word(l->log, l->log->name[k]), names[i]) == 0)
+                return l->log->name[k];
+    /* torch repeats the line without the process */
+    for (unsigned i = 0; !l->by && i < l->log->n_hit; i++)
+        if (l->log->hit[i].row->id == NI_F_USER_VALUE_IGNORED)
+            return l->log->hit[i].subject;
+    return 0;
+}
+
 static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, const char *at)
 {
     const struct ni_span message =
@@ -463,13 +498,20 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, cons
 
     if (is_harmless(l, row, message))
         return;
-    struct ni_log_hit *h = keep_hit(log, row, flags, ni_log_keep(log, find_hca(l)), quote);
+    const struct ni_pattern *narrow =
+        ni_log_narrow(row, (struct ni_span){l->p, (size_t)(l->end - l->p)}, at);
+    const unsigned its = narrow == row ? flags : narrow->flags;
+    const ni_log_text subject =
+        row->id == NI_F_USER_VALUE_IGNORED ? find_refused(l) : ni_log_keep(log, find_hca(l));
+    struct ni_log_hit *h = keep_hit(log, narrow, its, subject, quote);
     if (!h || h->last == log->lines)
         return;
     h->last = log->lines;
     h->count++;
-    h->nobodys |= !l->by;
-    if (l->by) {
+    if (!l->by) {
+        h->nobodys_file = log->file;
+        h->nobodys_line = (uint32_t)log->line;
+    } else {
         l->by->said |= h->bit;
         l->by->tcp |= row->id == NI_F_LOG_SOCKETS;
     }
@@ -492,6 +534,8 @@ static void take_words(struct ni_log_line *l, bool known)
     struct ni_log_rank *p = l->by;
 
     l->log->info |= l->info;
+    if (p->file == l->log->file)
+        p->until = (uint32_t)l->log->line;
     const struct ni_span message =
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
     size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;
@@ -596,6 +640,7 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
         break;
     case NI_TAKE_CONNECTED:
         rank_of(l, l->dev, -1)->connected = true;
+        take_step(l, NI_STEP_RINGS);
         break;
     case NI_TAKE_CHANNEL:
         take_channel(l, c);

@@ -124,6 +124,23 @@ for n in 1 10 100 1000 2000 3000; do
 	"$program" log "$tmp/cut" >/dev/null 2>&1 || [ $? = 1 ] || complain "cut at $n: status $?"
 done
 
+# ---- more than was kept is not all ----------------------------------------------------------------
+
+# 8193 ranks, the last one over sockets: it is not kept, so nothing good is said
+awk 'BEGIN { for (r = 0; r < 8193; r++) {
+	h = "n" r ":1:1 [0] NCCL INFO "
+	print h "ncclCommInitRank comm 0x1 rank " r " nranks 8193 cudaDev 0 nvmlDev 0 busId 1 commId 0x1 - Init START"
+	print h "Using network " (r == 8192 ? "Socket" : "IB")
+	print h "ncclCommInitRank comm 0x1 rank " r " nranks 8193 cudaDev 0 nvmlDev 0 busId 1 commId 0x1 - Init COMPLETE"
+} }' >"$tmp/8193"
+expect 1 "$tmp/8193"
+grep -q '; not all of the log fitted' "$tmp/out" || complain "8193 ranks: $(head -n 1 "$tmp/out")"
+expect 1 --expect=rdma "$tmp/8193"
+# the texts of one writer fill the room; what stands behind them is not judged as if it were not there
+awk 'BEGIN { for (i = 0; i < 40000; i++) print "n0:1:1 [0] NCCL INFO NCCL_IB_HCA set to x" i "-0123456789012345678901234567890123456789" }' >"$tmp/full"
+cat "$tmp/full" sockets/0.log >"$tmp/hidden"
+expect 1 "$tmp/hidden"
+
 # ---- bounded memory, speed -----------------------------------------------------------------------
 
 # 64 MiB of 512 ranks; the sanitizers' memory is their own

@@ -151,9 +151,9 @@ static const struct {
      "verbs.connect", "22, nccl#2013"},
     {"Call to ibv_modify_qp failed with error Network is unreachable", "verbs.connect",
      "23, nccl-tests#185"},
-    {"Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory", "memlock.too-low",
+    {"Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory", "log.pinned",
      "24, nccl-tests#206"},
-    {"Call to ibv_create_cq failed with error Cannot allocate memory", "memlock.too-low", "25"},
+    {"Call to ibv_create_cq failed with error Cannot allocate memory", "log.pinned", "25"},
     {"Call to ibv_reg_mr_iova2 failed with error Bad address", "gdr.driver.order", "26, ucx#8999"},
     {"Call to ibv_reg_dmabuf_mr failed with error Unknown error 524", "verbs.dmabuf.none",
      "27, nixl#1854"},
@@ -182,7 +182,8 @@ static const struct {
      "device "
      "(28)",
      "shm.default", "36, nccl#290"},
-    {"h:1:2 [0] x.cc:1 NCCL WARN Cuda failure 'out of memory'", "log.cuda", "37, torchtune#2556"},
+    {"h:1:2 [0] x.cc:1 NCCL WARN Cuda failure 'out of memory'", "log.cuda.memory",
+     "37, torchtune#2556"},
     {"Cuda failure 'no CUDA-capable device is detected'", "gpu.node.missing", "37, nccl#955"},
     {"Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 3b000", "log.gpu.shared",
      "38"},
@@ -311,7 +312,7 @@ static const struct {
     {BOTH "a:7:7 [0] x.cc:1 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\n"
           "[rank0]: Traceback (most recent call last):\n[rank0]:   File\n[rank0]: RuntimeError: "
           "engine died\n",
-     "memlock.too-low", "rank 0 (a): the limit of locked memory"},
+     "log.pinned", "rank 0 (a): memory could not be pinned for the HCA"},
     {BOTH "a:7:7 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1 - Destroy COMPLETE\n"
           "b:7:7 [0] NCCL INFO comm 0x1 rank 1 nranks 2 cudaDev 0 busId 1 - Destroy COMPLETE\n"
           "Traceback (most recent call last):\n  File\nOSError: it was caught\n",
@@ -369,7 +370,14 @@ static const struct {
      "Init COMPLETE\n"
      "a:8:8 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1 commId 0x3 - "
      "Init COMPLETE\n",
-     NULL, "1 rank, "},
+     "log.alone", "2 jobs of one process each"},
+    /* the first one had ended: an earlier attempt */
+    {"a:7:7 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1 commId 0x2 - "
+     "Init COMPLETE\n"
+     "Traceback (most recent call last):\n  File\nValueError: x\n"
+     "a:8:8 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1 commId 0x3 - "
+     "Init COMPLETE\n",
+     NULL, "; attempt 2 of 2; attempt 1: "},
     /* where it stops: who came least far comes first */
     {INIT("", "a", "0", "START")
          INIT("", "b", "1",
@@ -393,7 +401,15 @@ static const struct {
           "START") "a:7:7 [0] NCCL INFO comm 0x1 rank 0 nRanks 2 nNodes 2 localRanks 1\n",
      "log.unfinished", "the log stops while it computed the channels"},
     {INIT("", "a", "0", "START") "a:7:7 [0] NCCL INFO 2 coll channels, 2 collnet channels\n",
-     "log.unfinished", "the log stops while it connected the ranks"},
+     "log.unfinished", "the log stops in its last step: the ranks of the node wait"},
+    {INIT("", "a", "0", "START") "a:7:7 [0] NCCL INFO Trees [0] -1/-1/-1->1->0\n", "log.unfinished",
+     "the log stops while it set up its channels and connected the ranks"},
+    {INIT("", "a", "0", "START") "a:7:7 [0] NCCL INFO Connected all rings\n", "log.unfinished",
+     "the log stops while it connected the ranks, after the rings"},
+    {INIT("", "a", "0", "START") "a:7:7 [0] NCCL INFO NVLS comm 0x1 headRank 0 nHeads 8\n",
+     "log.unfinished", "the log stops while it set up NVLink multicast (NVLS)"},
+    {"a:7:7 [0] NCCL INFO cudaDriverVersion 12090\n", "log.unfinished",
+     "the log stops before it had an interface"},
     {INIT("", "a", "0", "START") "a:7:7 [0] NCCL INFO comm 0x1 rank 0 nRan", "log.unfinished",
      "; x.log is cut within a line of NCCL"},
     /* a warning that nobody knows */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stages: how far a rank came in NCCL's initialisation, by evidence alone. */
+#ifndef NCCL_INIT_LOG_STAGE_H
+#define NCCL_INIT_LOG_STAGE_H
+
+#include <stdbool.h>
+
+#include "log/patterns.h"
+#include "log/state.h"
+
+/* Returns true if the log of a rank stops before its communicator was complete. */
+bool ni_log_is_stopped(const struct ni_log_rank *r);
+/* Returns the step in which a rank that did not finish stopped. */
+enum ni_log_step ni_log_stopped_step(const struct ni_log_rank *r);
+/* Returns that step in words. */
+const char *ni_log_step_text(const struct ni_log_rank *r);
+/* Returns the word for that step, such as "topology"; permanent. */
+const char *ni_log_step_word(const struct ni_log_rank *r);
+
+#endif
