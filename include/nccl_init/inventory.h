@@ -51,7 +51,8 @@ enum ni_fact {
     NI_NEED_PHYSICAL = 16384,     /* for each interface with an address: it has a device, or not */
     NI_NEED_GUIDS = 32768,        /* GUIDs of InfiniBand ports that are not ACTIVE */
     NI_NEED_PKEYS = 65536,        /* P_Keys of InfiniBand ports, up to the first full member */
-    NI_NEED_ALL_PKEYS = 131072    /* whole P_Key tables */
+    NI_NEED_ALL_PKEYS = 131072,   /* whole P_Key tables */
+    NI_NEED_NETNS_MODE = 262144   /* netns_mode */
 };
 
 /* Small members and the beginnings of pools lie close together: a page that is not touched costs
@@ -69,7 +70,7 @@ struct ni_inventory {
     char gpu_node[24];
     int gpu_node_err;
     bool for_doctor;               /* the facts for doctor were read, too */
-    enum ni_netns_mode netns_mode; /* of RDMA devices; for doctor */
+    enum ni_netns_mode netns_mode; /* of RDMA devices */
     struct ni_gdr gdr;
     struct ni_drivers drivers;
     struct ni_self self;

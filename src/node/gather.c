@@ -230,6 +230,8 @@ static void probe_wanted(struct ni_probe *p, unsigned needs)
         ni_probe_data_direct(p);
     if (needs & NI_NEED_ALL_GDR)
         ni_probe_all_gdr(p);
+    if (needs & NI_NEED_NETNS_MODE)
+        ni_probe_netns_mode(p);
     if (needs & NI_NEED_NUMA)
         ni_probe_numa(p);
     if (needs & NI_NEED_GPU_IDS)
@@ -254,9 +256,9 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
         ni_probe_gpus(p);
     if (ask->all) {
         ni_probe_visible(p);
-        probe_wanted(p,
-                     ~(unsigned)(NI_NEED_UNMERGED | NI_NEED_USERS_NETDEVS | NI_NEED_ADDR_NETDEVS |
-                                 NI_NEED_ROUTES6 | NI_NEED_PHYSICAL | NI_NEED_ALL_PKEYS));
+        probe_wanted(p, ~(unsigned)(NI_NEED_UNMERGED | NI_NEED_USERS_NETDEVS |
+                                    NI_NEED_ADDR_NETDEVS | NI_NEED_ROUTES6 | NI_NEED_PHYSICAL |
+                                    NI_NEED_ALL_PKEYS | NI_NEED_NETNS_MODE));
     }
     if (ask->health) {
         inv->for_doctor = true;

@@ -323,18 +323,20 @@ static void probe_host(struct ni_probe *p)
     }
 }
 
-/* Reads whether RDMA devices belong to network namespaces. */
-static void probe_netns_mode(struct ni_probe *p)
+void ni_probe_netns_mode(struct ni_probe *p)
 {
     char mode[16];
 
-    ni_read_file(p, p->root, NI_OPTIONAL, mode, sizeof(mode),
-                 "sys/module/ib_core/parameters/netns_mode");
+    const enum ni_known known = ni_read_file(p, p->root, NI_OPTIONAL, mode, sizeof(mode),
+                                             "sys/module/ib_core/parameters/netns_mode");
+
     p->inv->netns_mode = NI_NETNS_UNKNOWN;
     if (strcmp(mode, "Y") == 0)
         p->inv->netns_mode = NI_NETNS_SHARED;
     else if (strcmp(mode, "N") == 0)
         p->inv->netns_mode = NI_NETNS_EXCLUSIVE;
+    else if (known == NI_KNOWN)
+        (void)ni_note_odd(p, mode);
 }
 
 /* Reads the state of each HCA of the pod, and the PCIe links of HCAs and GPUs. */
@@ -363,7 +365,7 @@ void ni_probe_health(struct ni_probe *p)
 
     probe_devices(p);
     probe_cgroup(p);
-    probe_netns_mode(p);
+    ni_probe_netns_mode(p);
     probe_drivers(p);
     if (!self->kernel[0])
         ni_probe_kernel(p);

@@ -6,5 +6,7 @@
 #include "node/read.h"
 
 void ni_probe_health(struct ni_probe *p);
+/* Reads whether RDMA devices belong to network namespaces. */
+void ni_probe_netns_mode(struct ni_probe *p);
 
 #endif

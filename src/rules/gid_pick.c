@@ -78,6 +78,19 @@ bool ni_has_routable_gid(const struct ni_inventory *inv, const struct ni_port *p
     return best >= 0 && ni_gid_is_routable_v2(&inv->gid[best]);
 }
 
+/* Returns true if the HCA of a port whose GIDs all belong to other network namespaces is another
+   pod's. No source named this pod's HCAs, and in the kernel's default mode each pod sees all. In
+   exclusive mode a device opens in its own network namespace alone (drivers/infiniband/core
+   uverbs_main.c ib_uverbs_open), so one that opened is this pod's, and its interface was left
+   behind. */
+static bool is_another_pods(const struct ni_work *w)
+{
+    if (ni_is_source_certain(w->inv->source))
+        return false;
+    w->plan->needs |= NI_NEED_NETNS_MODE;
+    return w->inv->netns_mode != NI_NETNS_EXCLUSIVE || w->inv->source != NI_SRC_UVERBS;
+}
+
 /* Reports a port whose best entry is worse than routable RoCE v2, or leaves it out. best: the worth
    of the best entry of all ports. */
 static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, enum worth best)
@@ -94,10 +107,7 @@ static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, e
     else if (worth > UNUSABLE)
         ni_report(w->f, id, ni_port_name(w->inv, (int)at).text, "%s, which do not cross subnets",
                   what);
-    /* A port whose GIDs all belong to other network namespaces is another pod's, if no source named
-       this pod's HCAs: in the kernel's default mode each pod sees all. */
-    else if (!ni_is_source_certain(w->inv->source) && best > UNUSABLE && foreign &&
-             foreign == port->n_gid)
+    else if (best > UNUSABLE && foreign && foreign == port->n_gid && is_another_pods(w))
         ni_leave_out(w, at, NI_F_COUNT,
                      "belongs to another pod (all its GIDs are in other network namespaces)");
     else

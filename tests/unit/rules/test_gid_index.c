@@ -83,6 +83,13 @@ static void test_other_pods_hca(void **state)
     assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
     assert_false(has(NI_F_GID_NONE));
     assert_non_null(strstr(node.plan.port[1].why, "belongs to another pod"));
+    node.inv.netns_mode = NI_NETNS_EXCLUSIVE; /* then one that opens is this pod's */
+    node_decide();
+    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
+    assert_true(has(NI_F_GID_NONE));
+    node.inv.source = NI_SRC_HOST; /* of one that was not opened that is not known */
+    node_decide();
+    assert_false(has(NI_F_GID_NONE));
     node.inv.source = NI_SRC_PCIDEVICE;
     node_decide();
     assert_true(has(NI_F_GID_NONE));
