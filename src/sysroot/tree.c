@@ -73,13 +73,20 @@ static int grow_tree(struct ni_tree *t)
 int ni_tree_make(struct ni_tree *t, const char *path, struct ni_entry **ret)
 {
     size_t name = 0, n = strlen(path); /* the last component, and the end, of an entry's path */
+    const char *slash = strrchr(path, '/');
+    const struct ni_span dir = {path, slash ? (size_t)(slash - path) : 0};
+    uint32_t up = t->last_dir;
 
     if (t->room == 0 && grow_tree(t) < 0)
         return -ENOMEM;
-    while (n > 0 && *place_in_tree(t, path, n) == 0) /* usually its directory exists already */
-        while (n > 0 && path[--n] != '/')
-            ;
-    for (uint32_t up = 0;; name = n + (n > 0), n = name + strcspn(path + name, "/")) {
+    if (n > 0 && t->n > 0 && ni_is_same_span(path_of(t->at, up + 1), dir)) {
+        name = dir.n + (dir.n > 0); /* as for most: its directory is that of the one before */
+    } else {
+        while (n > 0 && *place_in_tree(t, path, n) == 0)
+            while (n > 0 && path[--n] != '/')
+                ;
+    }
+    for (;; name = n + (n > 0), n = name + strcspn(path + name, "/")) {
         if (t->n == t->room && grow_tree(t) < 0)
             return -ENOMEM;
         uint32_t *place = place_in_tree(t, path, n);
@@ -97,6 +104,7 @@ int ni_tree_make(struct ni_tree *t, const char *path, struct ni_entry **ret)
         up = *place - 1;
         if (path[n] == '\0') {
             *ret = &t->at[up];
+            t->last_dir = t->at[up].up;
             return 0;
         }
     }
@@ -238,12 +246,13 @@ bool ni_tree_unescape(char *s, size_t *len)
     size_t out = 0;
 
     for (size_t in = 0; in < *len; in++, out++) {
-        const size_t left = *len - in - 1;
-        const char *known = left > 0 && s[in + 1] ? strchr(from, s[in + 1]) : NULL;
-
         if (s[in] != '\\') {
             s[out] = s[in];
-        } else if (known) {
+            continue;
+        }
+        const size_t left = *len - in - 1;
+        const char *known = left > 0 && s[in + 1] ? strchr(from, s[in + 1]) : NULL;
+        if (known) {
             /* \0 alone is NUL; a digit after it would be octal to readers of C. */
             if (*known == '0' && left > 1 && ni_is_digit(s[in + 2]))
                 return false;

@@ -39,8 +39,9 @@ struct ni_tree {
     struct ni_entry *at;
     struct ni_index index;
     size_t n, room;
-    size_t text; /* bytes of all paths and values */
-    int failed;  /* in a record: the reason why it is incomplete, -errno */
+    size_t text;       /* bytes of all paths and values */
+    uint32_t last_dir; /* number of the directory that the last entry made or found is in */
+    int failed;        /* in a record: the reason why it is incomplete, -errno */
 };
 
 /* Walks a path as fs/namei.c link_path_walk does below the root of RESOLVE_IN_ROOT. `step` is asked
