@@ -29,13 +29,35 @@ static int compare_places(const struct ni_log_rank *x, const struct ni_log_rank 
     return r;
 }
 
+/* Compares by time: what stands in front of the first lines, else the order in the log. */
+static int compare_times(const struct ni_log_rank *x, const struct ni_log_rank *y)
+{
+    const uint64_t since = x->process->since, other = y->process->since;
+
+    if (since != 0 && other != 0 && since != other)
+        return since < other ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
 static int by_place(const void *a, const void *b)
 {
     const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
     const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
     const int r = compare_places(x, y);
 
-    return r != 0 ? r : (x > y) - (x < y);
+    return r != 0 ? r : compare_times(x, y);
+}
+
+/* Compares host, GPU and time. */
+static int by_gpu(const void *a, const void *b)
+{
+    const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
+    const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
+    int r = compare_numbers(x->process->host, y->process->host);
+
+    if (r == 0)
+        r = compare_numbers(x->bus, y->bus);
+    return r != 0 ? r : compare_times(x, y);
 }
 
 static int by_number(const void *a, const void *b)
@@ -71,33 +93,22 @@ static bool lacks_ranks(const struct ni_log *log)
 
 /* Returns true if the first process had failed or ended when the second one wrote its first line
    into the same file. */
-static bool is_over_before(const struct ni_log *log, const struct ni_log_rank *r,
-                           const struct ni_log_rank *next)
+static bool is_over_before(const struct ni_log_rank *r, const struct ni_log_rank *next)
 {
     const struct ni_log_rank *p = r->process, *q = next->process;
 
     if (p->file != q->file || p->until >= q->line)
         return false;
-    if (r->ended || r->aborted || p->warn.file != 0)
-        return true;
-    for (unsigned i = 0; i < log->n_note; i++) {
-        const struct ni_log_note *note = &log->note[i];
-
-        if ((note->said == NI_SAID_EXCEPTION || note->said == NI_SAID_END) &&
-            note->quote.file == p->file && note->quote.line > p->line && note->quote.line < q->line)
-            return true;
-    }
-    return false;
+    return r->ended || r->aborted || p->warn.file != 0 || q->fault_before > p->line;
 }
 
 /* Returns true if `next` is the same rank of a later attempt. Processes that are alone in their job
    may also run side by side, on one GPU. */
-static bool is_next_attempt(const struct ni_log *log, const struct ni_log_rank *r,
-                            const struct ni_log_rank *next)
+static bool is_next_attempt(const struct ni_log_rank *r, const struct ni_log_rank *next)
 {
     if (r->process == next->process || ni_log_is_same_rank(r, next))
         return false;
-    return r->size != 1 || r->process->name == next->process->name || is_over_before(log, r, next);
+    return r->size != 1 || r->process->name == next->process->name || is_over_before(r, next);
 }
 
 /* Notes the number of the only rank in each file: such a file is that rank's own log. */
@@ -138,7 +149,7 @@ static void mark_earlier(struct ni_log *log)
         struct ni_log_rank *next = log->order[i + 1];
         const bool same_place = compare_places(r, next) == 0;
 
-        if (r->rank >= 0 && same_place && is_next_attempt(log, r, next))
+        if (r->rank >= 0 && same_place && is_next_attempt(r, next))
             mark_over(log, r, next);
         chain = r->earlier && same_place ? chain + 1 : 1;
         log->attempts = chain > log->attempts ? chain : log->attempts;
@@ -158,12 +169,37 @@ static void mark_moved(struct ni_log *log)
                            r->job != next->job && r->process->file == next->process->file &&
                            only != UINT16_MAX && r->process->host != next->process->host &&
                            r->process->until < next->process->line &&
-                           (r->size > 1 || is_over_before(log, r, next));
+                           (r->size > 1 || is_over_before(r, next));
 
         if (moved)
             mark_over(log, r, next);
         chain = moved ? chain + 1 : 1;
         log->attempts = chain > log->attempts ? chain : log->attempts;
+    }
+}
+
+/* Marks the communicators of which a rank failed and whose GPU then has a rank of another one: the
+   launcher went on with more ranks, or fewer. */
+static void mark_resized(struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_rank; i++) {
+        const struct ni_log_rank *r = &log->rank[i];
+
+        if (r->size > 1 && (r->aborted || r->process->fell || r->process->warn.file != 0))
+            log->job_failed[r->job] = true;
+    }
+    for (unsigned i = 0; i + 1 < log->n_rank; i++) {
+        struct ni_log_rank *r = log->order[i];
+        struct ni_log_rank *next = log->order[i + 1];
+        const bool same_gpu =
+            r->bus != 0 && r->bus == next->bus && r->process->host == next->process->host;
+
+        if (!same_gpu || r->earlier || r->size < 2 || next->size < 2 || r->job == next->job ||
+            r->job == 0 || next->job == 0 || !log->job_failed[r->job] ||
+            r->process->file != next->process->file || r->process->until >= next->process->line)
+            continue;
+        mark_over(log, r, next);
+        log->attempts = log->attempts < 2 ? 2 : log->attempts;
     }
 }
 
@@ -180,30 +216,34 @@ static void mark_jobs(struct ni_log *log)
 static void mark_nameless(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++) {
+        const struct ni_log_rank *r = &log->rank[i], *p = r->process;
+
+        if (r->rank >= 0 && !r->earlier && p->line > log->now_last[p->file])
+            log->now_last[p->file] = p->line;
+    }
+    for (unsigned i = 0; i < log->n_rank; i++) {
         struct ni_log_rank *r = &log->rank[i];
 
-        if (r->rank >= 0 || r->process != r || r->next || r->host == 0 || r->warn.file == 0)
+        if (r->rank >= 0 || r->process != r || r->next || r->host == 0 || r->warn.file == 0 ||
+            log->now_last[r->file] <= r->until)
             continue;
-        for (unsigned k = 0; k < log->n_rank && !r->earlier; k++) {
-            const struct ni_log_rank *later = &log->rank[k];
-
-            r->earlier = later->rank >= 0 && !later->earlier && later->process->host == r->host &&
-                         later->process->file == r->file && later->process->line > r->until;
-        }
-        if (r->earlier && log->attempts < 2)
-            log->attempts = 2;
+        r->earlier = true;
+        log->attempts = log->attempts < 2 ? 2 : log->attempts;
     }
 }
 
 /* Notes in which files an earlier attempt stands, and from which line on the last one. */
 static void note_history(struct ni_log *log)
 {
+    log->old_in_order = true;
     for (unsigned i = 0; i < log->n_rank; i++) {
         const struct ni_log_rank *r = &log->rank[i], *p = r->process;
         uint32_t *from = &log->now_from[p->file];
 
         if (r->earlier)
             log->old_in[p->file] = true;
+        if (r->earlier && !r->ended)
+            log->old_in_order = false;
         else if (r->rank >= 0 && (*from == 0 || p->line < *from))
             *from = p->line;
     }
@@ -244,7 +284,10 @@ void ni_log_sort_ranks(struct ni_log *log)
     qsort(log->order, log->n_rank, sizeof(void *), by_number);
     if (named) {
         mark_moved(log);
+        qsort(log->order, log->n_rank, sizeof(void *), by_gpu);
+        mark_resized(log);
         mark_jobs(log);
+        qsort(log->order, log->n_rank, sizeof(void *), by_number);
     }
     const bool lacks = lacks_ranks(log);
     if (named && !lacks)

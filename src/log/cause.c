@@ -76,7 +76,7 @@ static ni_log_text owner_key(struct ni_log *log, ni_log_text file, ni_log_text s
     return ni_log_keep(log, ni_span_of(key.buf));
 }
 
-enum { ANY = 0, NO_PID = -1, STREAMS = -2 };
+enum { ANY = 0, NO_PID = -1, STREAMS = -2 }; /* NO_PID as ni_log_pid has it */
 
 /* Notes that the process has that key; SEVERAL if another one has it, too. */
 static void note_owner(struct ni_log *log, ni_log_text key, unsigned process)
@@ -95,16 +95,6 @@ static struct ni_log_rank *find_owner_by(struct ni_log *log, ni_log_text key)
     return key == 0 || found == 0 || found == SEVERAL ? NULL : &log->rank[found - 1];
 }
 
-static int pid_of(const struct ni_log *log, const struct ni_log_rank *process)
-{
-    const char *colon = strrchr(ni_log_word(log, process->name), ':');
-    uint64_t pid = 0;
-
-    if (!colon || ni_parse_u64(ni_span_of(colon + 1), INT32_MAX, &pid) < 0)
-        return NO_PID;
-    return (int)pid;
-}
-
 static void find_owners(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++) {
@@ -114,7 +104,7 @@ static void find_owners(struct ni_log *log)
             continue;
         note_owner(log, owner_key(log, p->file, ANY, NO_PID), i);
         note_owner(log, owner_key(log, p->file, p->stream, STREAMS), i);
-        note_owner(log, owner_key(log, p->file, ANY, pid_of(log, p)), i);
+        note_owner(log, owner_key(log, p->file, ANY, ni_log_pid(log, p)), i);
     }
 }
 
@@ -171,7 +161,12 @@ void ni_log_name_ranks(struct ni_log *log)
     for (unsigned i = 0; i < log->n_note; i++) {
         const struct ni_log_note *note = &log->note[i];
         struct ni_log_rank *p = find_owner_by(log, owner_key(log, note->quote.file, ANY, NO_PID));
+        struct ni_log_rank *fell = NULL;
 
+        if (note->said == NI_SAID_END && note->pid >= 0)
+            fell = find_owner_by(log, owner_key(log, note->quote.file, ANY, note->pid));
+        if (fell)
+            fell->fell = true;
         if (!p || note->rank < 0 || p->size > 0 || p->next || p->rank == NI_LOG_NO_RANK)
             continue;
         if (p->rank < 0)
@@ -384,7 +379,7 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
 
     for (unsigned i = 0; i < log->n_note && told < MOST; i++) {
         const struct ni_log_note *note = &log->note[i];
-        struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
+        struct ni_text who = NI_TEXT(96), t = NI_TEXT(480);
 
         if (note->said != NI_SAID_EXCEPTION || note->told || !is_cause(log, note) ||
             is_history(log, note))
@@ -993,7 +988,7 @@ void ni_log_put_history(struct ni_text *t, const struct ni_log *log)
         ni_quote(t, ni_log_word(log, hit->file));
         ni_putf(t, ":%u: \"%s\"", (unsigned)hit->line, hit->quote);
     } else {
-        ni_put(t, "the log does not say why it ended");
+        ni_put(t, log->old_in_order ? "it ended in order" : "the log does not say why it ended");
     }
 }
 

@@ -225,6 +225,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
         ((flags & FOLLOWS) != 0 && ni_findings_has(f, id)) ||
         ((id == NI_F_LOG_TIMEOUT || id == NI_F_LOG_COLLECTIVE) && ni_findings_has(f, id)) ||
         (id == NI_F_LOG_SHM && ni_findings_has(f, NI_F_SHM_DEFAULT)) ||
+        (id == NI_F_LOG_PEER_STRANGER && mark(log, SOCKETS) > 0 && mark(log, RDMA) > 0) ||
         (id == NI_F_LOG_CUDA && has_hit(log, NI_F_IMEX_CHANNEL_MISSING)) || /* CUDA failure 800 */
         (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0))
         return;

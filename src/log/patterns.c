@@ -64,7 +64,7 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_LOG_CUDA_FABRIC] = "NVLink's fabric is not ready: Fabric Manager, or an NVSwitch",
     [NI_F_LOG_CUDA_IMAGE] = "the image's CUDA does not fit the node's driver or GPU",
     [NI_F_LOG_CUDA_KERNEL] = "a kernel failed on the GPU: a fault of the program, or of the GPU",
-    [NI_F_LOG_CUDA_MEMORY] = "the GPU has no memory left",
+    [NI_F_LOG_CUDA_MEMORY] = "the GPU has too little memory left",
     [NI_F_LOG_CUMEM] = "ranks of one node disagree about host memory of cuMem: the other one has "
                        "it, and no file in /dev/shm",
     [NI_F_LOG_DIAG] = "NCCL's own diagnostics report a difference or a failure",
@@ -262,6 +262,7 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Got async event : %{fatal|catastrophic|work queue}", "2.17-2.19.4", LOG_HCA_FATAL, 0),
     BECAUSE("Got %{event: port error|event : port error}", ALL, LOG_HCA_PORT, 0,
             "the port went down while the job ran"),
+    FAULT("Got %{event: port active|event : port active}", ALL, LOG_HCA_PORT, FOLLOWS),
     FAULT("Got %{async event|async error event}", ALL, LOG_HCA_PORT, 0),
     FAULT("unknown event type (18)", "2.23.4-2.28.3", LOG_HCA_PORT, 0),
     FAULT("GID table changed", "2.28.3-2.30.7", LOG_HCA_PORT, 0),
@@ -325,6 +326,10 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Watchdog caught collective operation", "torch 2.2-2.11", LOG_TIMEOUT, 0),
     FAULT("Heartbeat monitor timed out", "torch 2.3", LOG_TIMEOUT, 0),
     FAULT("watchdog got stuck for", "torch 2.4-2.9", LOG_TIMEOUT, 0),
+    BECAUSE("but store->get(%{got error: Socket Timeout|got error: wait timeout}", "torch 2.0-2.11",
+            LOG_RENDEZVOUS, 0,
+            "rank 0 did not begin this communicator in time: it came later, stands elsewhere, or "
+            "has died; its store did answer"),
     FAULT("but store->get(%{got error}", "torch 2.0-2.9", LOG_RENDEZVOUS, 0),
     FAULT("The server socket has failed to listen", "torch 1.10-2.11", LOG_PORT, 0),
     BECAUSE("The client socket has timed out", "torch 2.0-2.11", LOG_RENDEZVOUS, NO_STORE,
@@ -395,7 +400,12 @@ const char *ni_log_meaning(const char *exception)
     for (size_t i = 0; i < NI_COUNT(words); i++)
         if (strstr(exception, words[i][0]))
             return words[i][1];
-    return NULL;
+    /* torch: "CUDA error: ", "Error 803: " */
+    const char *error = strstr(exception, "rror");
+    const struct ni_pattern *code =
+        error && strcasestr(exception, "cuda") ? ni_log_cuda(ni_span_of(exception)) : NULL;
+
+    return code ? code->cause : NULL;
 }
 
 /* The place of a word in a line: no word begins between `from` and `at`. */

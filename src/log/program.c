@@ -131,6 +131,12 @@ static const char *behind_stream(const struct ni_log_line *l, const struct ni_lo
 
 /* ---- notes ---- */
 
+static void note_fault(const struct ni_log_line *l)
+{
+    l->log->fault.file = l->log->file;
+    l->log->fault.line = (uint32_t)l->log->line;
+}
+
 static int signed_number(struct ni_span s)
 {
     const bool minus = s.n > 1 && *s.p == '-';
@@ -183,6 +189,7 @@ static void note_exception(const struct ni_log_line *l, ni_log_text stream, int 
     if (text.n == 0 || memmem(text.p, text.n, "ChildFailedError", 16) ||
         memmem(text.p, text.n, "SignalException", 15)) /* torchrun's own */
         return;
+    note_fault(l);
     note = new_note(l, NI_SAID_EXCEPTION, stream, rank, follows);
     if (!note)
         return;
@@ -196,6 +203,7 @@ static struct ni_log_note *note_end(const struct ni_log_line *l, const char *at,
 {
     struct ni_log_note *note = new_note(l, NI_SAID_END, stream, rank, rank < 0 ? pid : -1);
 
+    note_fault(l);
     if (!note)
         return NULL;
     note->pid = pid;

@@ -6,6 +6,7 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/index.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
 static struct ni_span name_of_entry(const void *entries, uint32_t number)
@@ -34,6 +35,16 @@ ni_log_text ni_log_keep(struct ni_log *log, struct ni_span s)
     log->text_len += (uint32_t)s.n + 1;
     *place = log->n_word;
     return (ni_log_text)log->n_word;
+}
+
+int ni_log_pid(const struct ni_log *log, const struct ni_log_rank *process)
+{
+    const char *colon = strrchr(ni_log_word(log, process->name), ':');
+    uint64_t pid = 0;
+
+    if (!colon || ni_parse_u64(ni_span_of(colon + 1), INT32_MAX, &pid) < 0)
+        return -1;
+    return (int)pid;
 }
 
 const char *ni_log_word(const struct ni_log *log, ni_log_text w)

@@ -92,6 +92,10 @@ struct ni_log_rank {
     ni_log_text file, stream; /* file and stream of its first line */
     uint32_t line;
     uint32_t until; /* its last line in that file */
+    /* the last line before its first one, in the same file, that tells of an exception or an end */
+    uint32_t fault_before;
+    bool fell;      /* the launcher names its pid and says how it ended */
+    uint64_t since; /* the time in front of its first line, YYYYMMDDhhmmss; 0: there is none */
     enum ni_log_step step;
     struct ni_log_quote warn; /* its first NCCL WARN */
     bool unknown_warn;        /* no pattern fits that warning */
@@ -170,7 +174,11 @@ struct ni_log {
         ni_log_text file;
         int rank;
         bool first;
-    } launcher;           /* torchrun's list of failures, while it is read */
+    } launcher; /* torchrun's list of failures, while it is read */
+    struct {
+        ni_log_text file;
+        uint32_t line;
+    } fault;              /* the last exception or end */
     ni_log_text cut_file; /* the file that ends within a line of NCCL */
     /* by ni_log_judge: */
     uint64_t raised[NI_LOG_RAISED / 64]; /* a bit for each rank with an exception */
@@ -181,9 +189,12 @@ struct ni_log {
     uint16_t hca_of[NI_LOG_WORDS];
     unsigned n;
     unsigned attempts;               /* of the job, as far as the log shows them: at least 1 */
+    bool old_in_order;               /* all ranks of the earlier ones ended in order */
     bool alone;                      /* each process is a job of its own, and there are several */
+    bool job_failed[NI_LOG_WORDS];   /* by commId: a rank of it failed */
     bool job_over[NI_LOG_WORDS];     /* by commId: an earlier attempt */
     bool old_in[NI_LOG_WORDS];       /* by file: it has processes of an earlier attempt */
+    uint32_t now_last[NI_LOG_WORDS]; /* by file: first line of the last process that counts */
     uint32_t now_from[NI_LOG_WORDS]; /* by file: first line of a process that counts; 0: none */
     /* by file: the number of the only rank in it + 1, UINT16_MAX: of several */
     uint16_t only_rank[NI_LOG_WORDS];
@@ -198,5 +209,7 @@ struct ni_log {
 /* Keep a text and return its number, 0: no room; return the text of a number. */
 ni_log_text ni_log_keep(struct ni_log *log, struct ni_span s);
 const char *ni_log_word(const struct ni_log *log, ni_log_text w);
+/* Returns the pid of a process; -1: its name has none. */
+int ni_log_pid(const struct ni_log *log, const struct ni_log_rank *process);
 
 #endif

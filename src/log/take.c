@@ -70,6 +70,39 @@ static struct ni_log_rank *add_rank(struct ni_log *log, int dev)
     return r;
 }
 
+/* Returns the time in front of a line, 2026-11-28T15:54:30 or with a blank for the T, as
+   YYYYMMDDhhmmss; 0: there is none. */
+static uint64_t time_of(const struct ni_log_line *l)
+{
+    static const char form[] = "0000-00-00T00:00:00";
+    const size_t n = sizeof(form) - 1;
+    const char *stop = l->message - l->p > 64 ? l->p + 64 : l->message;
+
+    for (const char *p = l->p; stop - p > (ptrdiff_t)n; p++) {
+        uint64_t time = 0;
+        size_t i = 0;
+
+        for (; i < n; i++) {
+            const bool blank = form[i] == 'T' && p[i] == ' ';
+
+            if (form[i] == '0' ? !ni_is_digit(p[i]) : p[i] != form[i] && !blank)
+                break;
+            if (form[i] == '0')
+                time = 10 * time + (uint64_t)(p[i] - '0');
+        }
+        if (i == n)
+            return time;
+    }
+    return 0;
+}
+
+/* Notes when a process began, and what had failed before it. */
+static void note_begin(const struct ni_log_line *l, struct ni_log_rank *p)
+{
+    p->since = time_of(l);
+    p->fault_before = l->log->fault.file == l->log->file ? l->log->fault.line : 0;
+}
+
 /* Finds or adds the process with this name, "host:pid". */
 static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_span name)
 {
@@ -86,6 +119,7 @@ static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_spa
         p->file = log->file;
         p->line = (uint32_t)log->line;
         p->stream = ni_log_stream(log, l->p, name.p, NULL);
+        note_begin(l, p);
         p->name = key;
         log->process_of[key] = (uint16_t)log->n_rank;
     }
@@ -147,6 +181,7 @@ static void begin_anew(struct ni_log_line *l)
     p->file = l->log->file;
     p->line = (uint32_t)l->log->line;
     p->stream = l->by->stream;
+    note_begin(l, p);
     /* some values stand before the first contact */
     memcpy(p->value, l->by->value, sizeof(p->value));
     l->by = p;

@@ -71,6 +71,16 @@ if $bless; then
 	exit "$bad"
 fi
 
+# ---- jobs that ended in order ---------------------------------------------------------------------
+
+grep -v '^#' in-order >"$tmp/in-order"
+while read -r name but reason; do
+	[ -z "$but" ] || [ -n "$reason" ] || complain "in-order: $name: $but has no reason"
+	tail -n 1 "$name/expected.values" | grep -qx '# exit 0' || complain "in-order: $name: not status 0"
+	grep -E 'severity=(error|warning)' "$name/expected.values" | grep -v "id=${but:-none} " >"$tmp/said" || true
+	[ ! -s "$tmp/said" ] || complain "in-order: $name: $(cat "$tmp/said")"
+done <"$tmp/in-order"
+
 # ---- streams and statuses ------------------------------------------------------------------------
 
 cat sockets/*.log >"$tmp/both"
