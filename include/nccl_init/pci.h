@@ -87,6 +87,13 @@ bool ni_is_aux_id(struct ni_span s);
    known. */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);
 
+/* Returns true if the domain has more than four digits: NCCL cuts such an address, and finds no
+   device (NCCL 2.30.7 os/linux.cc ncclOsGetPciPath). */
+static inline bool ni_is_cut_by_nccl(struct ni_bdf bdf)
+{
+    return bdf.domain > 0xffff;
+}
+
 /* Returns the name of a distance, "PXB"; "-" for unknown. */
 const char *ni_distance_text(enum ni_distance d);
 /* Reads a level as NCCL reads NCCL_NET_GDR_LEVEL: an exact name, or an old digit (NCCL 2.30.7

@@ -58,6 +58,7 @@ struct ni_port {
     unsigned n_gid;
     bool gids_lost;     /* an entry, or its type, could not be read */
     unsigned gids_read; /* entries looked at, empty ones included */
+    bool gids_ended;    /* the table has no more */
     /* Only of InfiniBand ports, if asked for. */
     struct ni_num guid; /* the port's, of GID 0 */
     uint16_t pkey[NI_MAX_PKEY];

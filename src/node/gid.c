@@ -157,11 +157,12 @@ static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struc
 
     port->first_gid = (int)from;
     port->n_gid = 0;
-    port->gids_lost = false;
+    port->gids_lost = port->gids_ended = false;
     for (port->gids_read = 0; port->gids_read < NI_GID_TABLE; port->gids_read++) {
         const enum row row = read_gid(p, dir, port->gids_read, ip);
 
-        if (row == ROW_END)
+        port->gids_ended = row == ROW_END;
+        if (port->gids_ended)
             return;
         port->gids_lost = port->gids_lost || row == ROW_LOST;
         if (row != ROW_TEXT)

@@ -27,6 +27,22 @@ int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise
     return errno == ERANGE ? otherwise : v; /* musl sets EINVAL for a text that is not a number */
 }
 
+/* Tried on the released libraries: tests/nccl. */
+bool ni_is_no_number(const char *value)
+{
+    char *end = NULL;
+
+    (void)strtoll(value, &end, 0);
+    return *value && end == value;
+}
+
+const char *ni_user_versions(const struct ni_work *w, const char *name)
+{
+    const char *value = ni_user_value(w, name);
+
+    return value && ni_is_no_number(value) ? " up to 2.31.2" : "";
+}
+
 void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
                      ...)
 {

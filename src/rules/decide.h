@@ -3,6 +3,7 @@
 #ifndef NCCL_INIT_RULES_DECIDE_H
 #define NCCL_INIT_RULES_DECIDE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "nccl_init/base.h"
@@ -38,7 +39,12 @@ void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id,
                   ...) NI_PRINTF(4, 5);
 
 /* Returns the user's value of that variable (ni_find_user_value) as NCCL reads an integer: strtoll
-   with base 0, where garbage is 0. Empty, unset or beyond 64 bits: `otherwise` (misc/param.cc). */
+   with base 0, where a word is 0. Empty, unset or beyond 64 bits: `otherwise` (misc/param.cc).
+   2.32.3 takes its default for a word, and says so: ni_user_versions. */
 int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise);
+/* Returns true if NCCL finds no digit in the value where it looks for a number. */
+bool ni_is_no_number(const char *value);
+/* Returns " up to 2.31.2" if ni_user_int is right for these versions of NCCL only, else "". */
+const char *ni_user_versions(const struct ni_work *w, const char *name);
 
 #endif

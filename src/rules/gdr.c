@@ -22,6 +22,14 @@ static const char variable[] = "NCCL_NET_GDR_LEVEL";
 
 /* ---- distances ---- */
 
+/* Returns true if NCCL does not find the device in sysfs: it has room for a PCI domain of four
+   digits, cuts the address of one with more, and places the device at a CPU of its own (os/linux.cc
+   ncclOsGetPciPath, graph/xml.cc ncclTopoGetXmlFromSys). */
+static bool is_cut(const struct ni_pci *pci)
+{
+    return pci->depth > 0 && ni_is_cut_by_nccl(pci->at[pci->depth - 1]);
+}
+
 /* Returns the distance that NCCL counts by the HCA's own place. NCCL puts a NIC without a place
    below the first CPU that it knows (graph/xml.cc ncclTopoFillNet), that of the first GPU; but
    2.24.3 to 2.26.6 take a VF where it is (transport/net_ib.cc ncclIbGetPciPath). So an HCA without
@@ -33,6 +41,8 @@ static enum ni_distance own_distance(const struct ni_work *w, unsigned hca, unsi
     const struct ni_num *numa = &g->numa, *first = &w->inv->gpu[0].pci.numa;
     const enum ni_distance there = ni_pci_distance(&h->pci, g);
 
+    if (is_cut(&h->pci) || is_cut(g))
+        return is_cut(&h->pci) && is_cut(g) ? NI_DIST_PHB : NI_DIST_SYS;
     if (h->pci.none || !w->plan->no_place[hca])
         return there;
     if (numa->known != NI_KNOWN || first->known != NI_KNOWN)
@@ -118,7 +128,8 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
     if (off) {
         *ret_why = "NCCL_DMABUF_ENABLE=0 and no peer memory module";
         ni_report(w->f, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
-                  "DMA-BUF is off, and no peer memory module is loaded");
+                  "DMA-BUF is off with NCCL%s, and no peer memory module is loaded",
+                  ni_user_versions(w, "NCCL_DMABUF_ENABLE"));
         return false;
     }
     if (inv->gpu[0].amd && (!dmabuf || !*dmabuf))

@@ -161,6 +161,48 @@ static int doubtful_port(const struct ni_work *w)
 
 /* ---- what is told and set ---- */
 
+/* Puts what is wrong with the entry on which NCCL's selection ends. best: the port's right one. */
+static void put_what_is_there(const struct ni_port *port, const struct ni_gid_end *end,
+                              const struct ni_gid *best, struct ni_text *t)
+{
+    const struct ni_gid *g = end->gid;
+
+    if (!g && port->gids_ended && end->index >= port->gids_read)
+        /* ncclIbGidInfoQuery, when NCCL starts; seen with 2.31.2 and 2.32.3 (tests/nccl) */
+        ni_putf(t,
+                ", but the table has %u entries: NCCL 2.31.2 and later then use no InfiniBand or "
+                "RoCE at all, older ones cannot connect",
+                port->gids_read);
+    else if (!g)
+        ni_put(t, ", which is empty");
+    else if (g->owner == NI_OWNER_OTHER)
+        ni_put(t, ", which is another pod's");
+    else if (ni_ip_is_link_local(g->ip) && !ni_ip_is_link_local(best->ip))
+        ni_put(t, ", which is link-local");
+    else if (g->type == NI_GID_V1 && best->type != NI_GID_V1)
+        ni_put(t, ", which is RoCE v1");
+    else
+        ni_put(t, ", which is not a RoCE v2 GID of this pod");
+}
+
+/* Reports a port on which NCCL's selection does not end on a right entry. */
+static void report_wrong_end(const struct ni_work *w, const struct ni_chosen *c,
+                             const struct ni_gid_end *end, bool by_user)
+{
+    const enum ni_finding_id id = by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG;
+    struct ni_text what = NI_TEXT(200);
+
+    if (end->unproven) {
+        ni_report(w->f, id, ni_port_name(w->inv, c->at).text,
+                  "NCCL's search meets an entry that cannot be read; it may not end at index %u",
+                  end->index);
+        return;
+    }
+    put_what_is_there(c->port, end, c->best, &what);
+    ni_report(w->f, id, ni_port_name(w->inv, c->at).text, "NCCL%s takes index %u%s",
+              ni_user_versions(w, variable), end->index, what.buf);
+}
+
 /* Writes into the plan what NCCL will do: the selection in force, the entry on which it ends for
    each port, and the port's GID, which is that entry if it is as good as the port's best. */
 static void plan_selection(const struct ni_work *w, const struct ni_gid_selection *selection,
@@ -175,13 +217,7 @@ static void plan_selection(const struct ni_work *w, const struct ni_gid_selectio
         const bool right = ni_is_as_good(end.gid, c.best, NI_ANY_FAMILY);
         c.plan->gid = right ? (int)(end.gid - w->inv->gid) : c.plan->best;
         if (!right)
-            ni_report(
-                w->f, by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG,
-                ni_port_name(w->inv, c.at).text,
-                end.unproven
-                    ? "NCCL's search meets an entry that cannot be read; it may not end at index %u"
-                    : "NCCL takes index %u, which is not a RoCE v2 GID of this pod",
-                end.index);
+            report_wrong_end(w, &c, &end, by_user);
     }
 }
 

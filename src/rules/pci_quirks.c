@@ -81,7 +81,12 @@ static void report_lost_places(const struct ni_work *w, bool merged)
             why = "another device has the address NCCL looks at";
         if (h->aux[0])
             why = "it is a sub-function";
-        if (!h->pci.none && (h->aux[0] || is_wrong(at))) /* SoftRoCE loses nothing by it */
+        if (h->has_bdf && ni_is_cut_by_nccl(h->bdf))
+            ni_report(
+                w->f, NI_F_HCA_PLACE_LOST, h->name,
+                "NCCL does not find it on the PCI tree, and takes it to be far from each GPU: "
+                "its PCI domain has more than four digits, and NCCL cuts them off");
+        else if (!h->pci.none && (h->aux[0] || is_wrong(at))) /* SoftRoCE loses nothing by it */
             ni_report(w->f, NI_F_HCA_PLACE_LOST, h->name,
                       "NCCL does not find it on the PCI tree, and places it at the first CPU: %s",
                       why);

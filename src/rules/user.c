@@ -101,9 +101,8 @@ bool ni_is_misspelt_nccl(struct ni_span name)
     return ni_near_name(name).n > 0;
 }
 
-/* Returns true if NCCL reads the variable by strtoll, and the value is not exactly a number: to
-   strtoll a word is 0 (NCCL 2.30.7 misc/param.cc ncclLoadParam), which for a GID index is a
-   value. */
+/* Returns true if NCCL reads the variable by strtoll (misc/param.cc ncclLoadParam), and the value is
+   not exactly a number. */
 static bool is_bad_number(struct ni_span name, const char *value)
 {
     char *end = NULL;
@@ -123,6 +122,11 @@ static void report_number(const struct ni_work *w, const char *name, const char 
     if (errno == ERANGE)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, name,
                   "`%.40s` does not fit into 64 bits: NCCL uses its default", value);
+    else if (ni_is_no_number(value))
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, name,
+                  "`%.40s` is not a number: NCCL up to 2.31.2 reads 0, 2.32.3 uses its default and "
+                  "says so",
+                  value);
     else
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, name, "`%.40s` is not a number: NCCL reads %lld",
                   value, n);
@@ -292,6 +296,27 @@ static bool match_entry(const struct ni_inventory *inv, const char *whole, const
     return takes_port;
 }
 
+/* Returns true if no device has such a name: NCCL takes a blank and a quotation mark for a part of
+   it. */
+static bool is_no_name(struct ni_span name)
+{
+    bool odd = false;
+
+    for (size_t i = 0; i < name.n; i++)
+        odd = odd || strchr(" \t\r\n\"'", name.p[i]);
+    return odd;
+}
+
+/* Reports a list of the user that looks as if it took something, and names nothing: NCCL skips
+   entries without a name, and an empty list takes all (misc/utils.cc parseStringList,
+   matchIfList). */
+static void check_nameless(const struct ni_work *w, const char *list)
+{
+    if (*list != '^' && !ni_names_hcas(list))
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, hca_list,
+                  "`%.40s` names no HCA: NCCL takes each that it can open", list);
+}
+
 /* Reports entries of the user's NCCL_IB_HCA that NCCL reads otherwise than they look. */
 static void check_hca_list(const struct ni_work *w)
 {
@@ -302,6 +327,7 @@ static void check_hca_list(const struct ni_work *w)
     if (!list || w->plan->transport != NI_NET_RDMA || w->plan->n_chosen == 0)
         return;
     const bool all_but = *list == '^', exact = list[all_but] == '=';
+    check_nameless(w, list);
     for (list += all_but + exact; ni_split(&list, ',', &e);) {
         char whole[NI_DEV_NAME + 16]; /* the entry as a list of its own */
         struct ni_span device, port;
@@ -322,6 +348,11 @@ static void check_hca_list(const struct ni_work *w)
         if (!exact && longer)
             ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%s%.*s` without '=' also %s %s",
                       all_but ? "^" : "", (int)n, e.p, all_but ? "leaves out" : "takes", longer);
+        if (all_but && is_no_name(device))
+            ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
+                      "`%.*s` leaves out no HCA: NCCL takes blanks and quotation marks as part of "
+                      "the name",
+                      (int)e.n, e.p);
         if (!takes_port && !all_but)
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%s` names no port of this pod's HCAs", whole);

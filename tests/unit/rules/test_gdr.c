@@ -116,6 +116,41 @@ static void test_left_unset(void **state)
     assert_string_equal(origin_text(var), "unset");
 }
 
+/* NCCL has room for a PCI domain of four digits. It finds neither an HCA nor a GPU beyond, and puts
+   them at a CPU of their own. */
+static void test_wide_domain(void **state)
+{
+    static const char wide_hca[] = "10000:00:01.0 10000:01:00.0 10000:02:00.0 10000:03:00.2";
+    static const char wide_gpu[] = "10000:00:01.0 10000:01:00.0 10000:02:01.0 10000:04:00.0";
+    static const struct {
+        const char *hca, *gpu, *want;
+        enum ni_distance distance;
+    } cases[] = {
+        {SWITCH "0.0 0000:03:00.2", SWITCH "1.0 0000:04:00.0", "PXB", NI_DIST_PIX},
+        {wide_hca, wide_gpu, "PHB", NI_DIST_PHB},
+        {wide_hca, "0000:00:01.0 0000:01:00.0", "", NI_DIST_SYS},
+        {"0000:00:01.0 0000:01:00.0", wide_gpu, "", NI_DIST_SYS},
+        {"ffff:00:01.0 ffff:01:00.0 ffff:02:00.0 ffff:03:00.2",
+         "ffff:00:01.0 ffff:01:00.0 ffff:02:01.0 ffff:04:00.0", "PXB", NI_DIST_PIX},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        node_reset(NULL);
+        node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+        node_chain(&node.inv.hca[0].pci, cases[i].hca, 0);
+        node.inv.hca[0].bdf = node.inv.hca[0].pci.at[node.inv.hca[0].pci.depth - 1];
+        node.inv.gdr.peermem = NI_KNOWN;
+        gpu(cases[i].gpu, 0);
+        node_decide();
+        const struct ni_setting *s = ni_plan_get(&node.plan, var);
+        if (!s || strcmp(s->value, cases[i].want) != 0 ||
+            node.plan.nearest_hca[0].distance != cases[i].distance)
+            fail_msg("case %zu: %s", i, s ? s->value : "none");
+        assert_int_equal(has(NI_F_HCA_PLACE_LOST), cases[i].hca == wide_hca);
+    }
+}
+
 /* NCCL takes the HCA to be at the first CPU, but it shares a switch with a GPU. */
 static void test_misplaced(void **state)
 {
@@ -314,13 +349,10 @@ static void test_memlock_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_level),
-        cmocka_unit_test(test_left_unset),
-        cmocka_unit_test(test_misplaced),
-        cmocka_unit_test(test_option),
-        cmocka_unit_test(test_peermem_or_dmabuf),
-        cmocka_unit_test(test_memlock),
-        cmocka_unit_test(test_memlock_who_may),
+        cmocka_unit_test(test_level),           cmocka_unit_test(test_left_unset),
+        cmocka_unit_test(test_wide_domain),     cmocka_unit_test(test_misplaced),
+        cmocka_unit_test(test_option),          cmocka_unit_test(test_peermem_or_dmabuf),
+        cmocka_unit_test(test_memlock),         cmocka_unit_test(test_memlock_who_may),
         cmocka_unit_test(test_memlock_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

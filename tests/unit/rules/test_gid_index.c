@@ -223,6 +223,74 @@ static void test_users_index(void **state)
     }
 }
 
+/* What is at the index that NCCL takes: each fault has words of its own. */
+static void test_what_is_there(void **state)
+{
+    static const struct {
+        const char *entry, *said;
+    } cases[] = {
+        {"NCCL_IB_GID_INDEX=300", "NCCL takes index 300, but the table has 6 entries: NCCL 2.31.2 "
+                                  "and later then use no InfiniBand or RoCE at all"},
+        {"NCCL_IB_GID_INDEX=6", "but the table has 6 entries"}, /* the first beyond */
+        {"NCCL_IB_GID_INDEX=5", NULL},
+        {"NCCL_IB_GID_INDEX=4", "NCCL takes index 4, which is empty"},
+        {"NCCL_IB_GID_INDEX=3", "index 3, which is link-local"},
+        {"NCCL_IB_GID_INDEX=2", "index 2, which is RoCE v1"},
+        {"NCCL_IB_GID_INDEX=1", "index 1, which is link-local"},
+        {"NCCL_IB_GID_INDEX=0", "index 0, which is another pod's"},
+        {"NCCL_IB_GID_INDEX=off", "NCCL up to 2.31.2 takes index 0, which is another pod's"},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        one_hca();
+        gid(0, "10.9.9.9", V2, ALIEN);
+        gid(1, "fe80::1", V2, OURS);
+        gid(2, "10.0.1.6", V1, OURS);
+        gid(3, "169.254.7.6", V2, OURS);
+        gid(5, "10.0.1.6", V2, OURS);
+        node.inv.port[0].gids_ended = true;
+        node_env(cases[i].entry);
+        node_decide();
+        const struct ni_finding *f = NULL;
+        for (unsigned k = 0; k < node.findings.n; k++) {
+            if (node.findings.at[k].id == NI_F_USER_GID_WRONG)
+                f = &node.findings.at[k];
+        }
+        if (!f != !cases[i].said || (f && !strstr(f->message, cases[i].said)))
+            fail_msg("%s: %s", cases[i].entry, f ? f->message : "nothing");
+    }
+}
+
+/* A table of which the end was not read says nothing of what is beyond. */
+static void test_beyond_what_was_read(void **state)
+{
+    (void)state;
+    one_hca();
+    gid(3, "10.0.1.6", V2, OURS);
+    node_env("NCCL_IB_GID_INDEX=9");
+    node_decide();
+    assert_true(has(NI_F_USER_GID_WRONG));
+    assert_null(strstr(node.findings.at[0].message, "the table has"));
+}
+
+/* The search ends on a link-local entry: it takes 169.254/16 for an address like others. */
+static void test_search_ends_link_local(void **state)
+{
+    (void)state;
+    one_hca();
+    gid(2, "169.254.1.9", V1, OURS);
+    gid(3, "169.254.1.9", V2, OURS);
+    gid(7, "10.0.1.6", V2, OURS);
+    node_hca("mlx5_7");
+    gid(3, "169.254.2.9", V2, OURS);
+    gid(5, "10.99.2.6", V2, OURS);
+    node_env("NCCL_IB_GID_INDEX=-1");
+    node_env("NCCL_IB_ADDR_FAMILY=AF_INET");
+    node_decide();
+    assert_true(has(NI_F_USER_GID_WRONG));
+    assert_non_null(strstr(node.findings.at[0].message, "index 3, which is link-local"));
+}
+
 /* The user's index that one port lacks: said of that port only; nothing is exported beside it. */
 static void test_users_index_on_some_ports(void **state)
 {
@@ -274,6 +342,9 @@ int main(void)
         cmocka_unit_test(test_either_family),
         cmocka_unit_test(test_type_unread),
         cmocka_unit_test(test_users_index),
+        cmocka_unit_test(test_what_is_there),
+        cmocka_unit_test(test_beyond_what_was_read),
+        cmocka_unit_test(test_search_ends_link_local),
         cmocka_unit_test(test_users_index_on_some_ports),
         cmocka_unit_test(test_users_index_and_search),
     };

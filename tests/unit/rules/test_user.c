@@ -240,6 +240,15 @@ static void test_numbers(void **state)
     }
     decide_with("NCCL_IB_TIMEOUT=22s");
     assert_non_null(strstr(finding(NI_F_USER_VALUE_IGNORED)->message, "NCCL reads 22"));
+    /* without a digit NCCL reads 0, and 2.32.3 its default */
+    static const char *const words[] = {"NCCL_IB_MERGE_VFS=off", "NCCL_CROSS_NIC=none",
+                                        "NCCL_IB_TC=-on", "NCCL_IB_PKEY= x"};
+    for (size_t i = 0; i < NI_COUNT(words); i++) {
+        decide_with(words[i]);
+        const char *message = finding(NI_F_USER_VALUE_IGNORED)->message;
+        if (!strstr(message, "NCCL up to 2.31.2 reads 0") || !strstr(message, "2.32.3"))
+            fail_msg("%s: %s", words[i], message);
+    }
     begin(); /* of a file as well */
     node_conf("NCCL_IB_TC", "high");
     node_decide();
@@ -291,6 +300,50 @@ static void test_hca_list(void **state)
                 has(NI_F_USER_HCA_PREFIX) != cases[i].prefix)
                 fail_msg("%s (%d)", entry, swap);
         }
+    }
+}
+
+/* An entry that can name no device, because of a blank or a quotation mark, leaves out none. */
+static void test_blank_leaves_out_nothing(void **state)
+{
+    static const struct {
+        const char *value;
+        bool told;
+    } cases[] = {
+        {"^mlx5_1, mlx5_6", true},    {"^=mlx5_1 ,mlx5_9", true}, {"^\"mlx5_1\",mlx5_9", true},
+        {"^=mlx5_9\t", true},         {"^mlx5_1,mlx5_9", false},  {"^mlx5_9:1 ", false},
+        {"^mlx5_9:1 ,mlx5_8", false}, {"^=mlx5_9,=mlx5_8", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        char entry[64];
+        snprintf(entry, sizeof(entry), "NCCL_IB_HCA=%s", cases[i].value);
+        decide_with(entry);
+        if (has(NI_F_USER_HCA_FOREIGN) != cases[i].told)
+            fail_msg("%s", entry);
+    }
+    decide_with("NCCL_IB_HCA=^mlx5_1, mlx5_6");
+    assert_non_null(strstr(finding(NI_F_USER_HCA_FOREIGN)->message, "` mlx5_6` leaves out no HCA"));
+}
+
+/* A list without a name takes all HCAs, whatever else it has. */
+static void test_list_without_names(void **state)
+{
+    static const struct {
+        const char *value;
+        bool told;
+    } cases[] = {
+        {":", true}, {"=:", true},  {":1", true},        {"=,:1:0", true}, {",", true},
+        {"=", true}, {"^:", false}, {"mlx5_1,:", false}, {"", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        char entry[64];
+        snprintf(entry, sizeof(entry), "NCCL_IB_HCA=%s", cases[i].value);
+        decide_with(entry);
+        const struct ni_finding *f = finding(NI_F_USER_VALUE_IGNORED);
+        if (!f != !cases[i].told || (f && !strstr(f->message, "names no HCA")))
+            fail_msg("%s: %s", entry, f ? f->message : "nothing");
     }
 }
 
@@ -528,6 +581,8 @@ int main(void)
         cmocka_unit_test(test_first_socket),
         cmocka_unit_test(test_socket_family),
         cmocka_unit_test(test_known_names),
+        cmocka_unit_test(test_blank_leaves_out_nothing),
+        cmocka_unit_test(test_list_without_names),
         cmocka_unit_test(test_two_faults),
         cmocka_unit_test(test_planes),
         cmocka_unit_test(test_order_of_sockets),
