@@ -127,7 +127,8 @@ static const char *refusal_of(const struct ni_context *ctx, enum preflight prefl
 static int start(struct ni_context *ctx, const char **refusal)
 {
     static const char no_room[] = "the environment of the command has no room for the settings";
-    struct ni_text why = NI_TEXT(2048), lost = NI_TEXT(128);
+    char reason[2048];
+    struct ni_text why = ni_text_on(reason, sizeof(reason)), lost = NI_TEXT(128);
     char *const *envp = ni_command_env(&ctx->own, &ctx->plan);
     bool too_big = false;
     int status = 0;
@@ -143,7 +144,7 @@ static int start(struct ni_context *ctx, const char **refusal)
         if (*refusal)
             return 0;
         envp = ni_command_env(&ctx->own, NULL);
-        why = NI_TEXT(2048);
+        why = ni_text_on(reason, sizeof(reason));
         status = ni_exec(ctx->operands, envp ? envp : ctx->own.entry, &why, &too_big);
     }
     (void)ni_refuse(ctx, why.buf, NI_LEAVE_REASON);

@@ -70,6 +70,17 @@ matches "a demand: refused" "125||*
 nccl-init: error: command not started: --selftest=require, but the environment of the command has no room for the settings (E2BIG)" "$out"
 out=$(brim --strict -- /bin/sh -c "echo ran")
 matches "--strict: refused" "125||*error: command not started: --strict*" "$out"
+# Room enough without the settings, but what is started is no program: the second reason is told, whole.
+printf 'no program' >no-program
+chmod +x no-program
+out=$(brim -- ./no-program)
+matches "the second start fails otherwise" "126||*error: exec.no-room: ./no-program: *
+*error: command not started: \`./no-program\`: ENOEXEC*it is not a program; a script needs *" "$out"
+printf '\177ELF' >damaged
+chmod +x damaged
+out=$(brim -- ./damaged)
+matches "... a damaged program" "126||*error: exec.no-room: *
+*error: command not started: \`./damaged\`: ENOEXEC*the program is damaged" "$out"
 out=$(brim --mode=off -- /bin/sh -c "echo ran")
 matches "nothing to set" "0|ran
 |" "$out"

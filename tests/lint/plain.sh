@@ -16,7 +16,11 @@ cat >"$dir/head" <<'END'
 #include <sys/socket.h>
 #include <sys/wait.h>
 #define BIGGER(a, b) ((a) > (b) ? (a) : (b))
+#define TEXT(cap) text_on((char[cap]){""}, cap)
 struct part { int size; int (*act)(int); };
+struct text { char *buf; size_t cap; };
+extern struct text text_on(char *, size_t);
+extern struct part *chosen;
 extern int one(int), two(int);
 extern int use(int, ...);
 extern int n, m, k, list[8];
@@ -160,7 +164,33 @@ int c[] = {1, 2};
 for (n = 0, m = 1, k = 2; n < 2; n++, m++, k++) use(a, b, c);
 return 0;'
 
-# 4. blank lines
+# 4. memory of a block
+refused "a text of a block, assigned" 'struct text why = TEXT(16);
+
+if (n) why = TEXT(16);
+return why.buf[0];' 3:memory
+refused "in the init of a for" 'struct text why;
+
+for (why = TEXT(16); n; n--) use(1);
+return why.buf[0];' 3:memory
+refused "an array, an address" 'if (n) p = (char[8]){"a"};
+if (m) chosen = &(struct part){1, one};
+if (k) q = strchr((char[]){"a"}, 97);
+return *p;' 1:memory 2:memory 3:memory
+plain "a text where it is declared" 'struct text why = TEXT(16), other = TEXT(8);
+
+while (n) {
+struct text line = TEXT(16);
+
+use(1, &line);
+}
+return why.buf[0] + other.buf[0];'
+plain "a literal that is copied, or for a call" 'left = (struct part){1, one};
+n = (int)strlen((char[]){"a"});
+use(1, &(struct part){1, one}, (char[]){"a"});
+return n;'
+
+# 5. blank lines
 refused "no blank line in a function" 'int a = 1;
 int b = 2;
 return a + b;' 2:blank
