@@ -248,10 +248,15 @@ const char *ni_output_file(const struct ni_context *ctx)
 
 int ni_print(struct ni_context *ctx, struct ni_text *text)
 {
+    return ni_print_as(ctx, text, 0644);
+}
+
+int ni_print_as(struct ni_context *ctx, struct ni_text *text, mode_t mode)
+{
     const char *path = ni_output_file(ctx);
 
     ni_ignore_sigxfsz();
-    int r = ni_replace_file(path, 0644, ni_write_text, text);
+    int r = ni_replace_file(path, mode, ni_write_text, text);
     if (r < 0 && r != -EPIPE)
         ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path ? path : "standard output", NI_ERRNO(r));
     return r == 0 ? 0 : NI_EXIT_FAILED;

@@ -4,6 +4,7 @@
 #define NCCL_INIT_CLI_SAY_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "cli/context.h"
 #include "cli/options.h"
@@ -45,5 +46,7 @@ const char *ni_output_file(const struct ni_context *ctx);
 /* Writes a text, a report, to --output or standard output. Returns the exit status, after saying
    what failed, unless the reader went away. */
 int ni_print(struct ni_context *ctx, struct ni_text *text);
+/* The same; a file gets this mode, also over one of another mode. */
+int ni_print_as(struct ni_context *ctx, struct ni_text *text, mode_t mode);
 
 #endif

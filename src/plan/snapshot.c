@@ -22,6 +22,7 @@
 #include "sysroot/files.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
+#include "system/replace.h"
 
 /* Returns true if a prober or a rule reads the variable, or if it may be a misspelt variable of
    NCCL's or our own. Other variables may hold secrets. */
@@ -75,6 +76,7 @@ static void look_around(const struct ni_context *ctx, struct ni_keep_facts *ret)
 int ni_cmd_snapshot(struct ni_context *ctx)
 {
     struct ni_keep_facts kept = {.program = ctx->program};
+    const bool masked = ni_plan_options.mask;
     struct ni_text text;
     int r = ni_flow(ctx);
 
@@ -83,17 +85,18 @@ int ni_cmd_snapshot(struct ni_context *ctx)
     text = ni_long_text();
     look_around(ctx, &kept);
     r = record_environ(ctx, &kept);
-    if (!ni_plan_options.mask)
+    if (!masked)
         ni_say(ctx, NI_LOG_WARN,
                "this recording may hold secrets: variables, settings and the kernel command line "
                "are in "
                "it as they are; --mask leaves them out");
     if (r == 0)
         r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
-                           ni_plan_options.mask ? ni_keep_file : NULL, &kept, &text);
+                           masked ? ni_keep_file : NULL, &kept, &text);
     if (r < 0)
         ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", NI_ERRNO(r));
-    r = r < 0 ? NI_EXIT_FAILED : ni_print(ctx, &text);
+    /* what may hold secrets is its owner's alone */
+    r = r < 0 ? NI_EXIT_FAILED : ni_print_as(ctx, &text, masked ? ni_usual_mode() : 0600);
     ni_free_text(&text);
     return r;
 }

@@ -178,6 +178,14 @@ int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ct
     return err;
 }
 
+mode_t ni_usual_mode(void)
+{
+    const mode_t mask = umask(0077);
+
+    (void)umask(mask);
+    return 0666 & ~mask;
+}
+
 int ni_termination_log(const char *path, const char *text)
 {
     size_t n = strlen(text);

@@ -28,6 +28,8 @@ int ni_make_folders(const char *path);
    path to a descriptor of this process (/dev/stdout, /dev/fd/3) is written to; NULL is standard
    output, which is closed then. */
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx);
+/* Returns the mode that a new file gets from the umask. */
+mode_t ni_usual_mode(void);
 int ni_termination_log(const char *path, const char *text);
 
 #endif

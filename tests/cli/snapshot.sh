@@ -41,6 +41,31 @@ if ! is_sanitized; then
     matches "little memory is not called a full disk" "*emory*" "$(cat err)"
 fi
 
+# ---- who may read it ---------------------------------------------------------------------------
+
+mode_of() { # UMASK MODE ARG...: of the file, written over one of MODE (none: over none)
+    rm -f owned.tree
+    umask "$1"
+    [ "$2" = none ] || { touch owned.tree && chmod "$2" owned.tree; }
+    shift 2
+    "$bin" "$@" 2>/dev/null
+    umask 022
+    stat -c %a owned.tree
+}
+for old in none 600 644 666; do
+    same "without a mask its owner alone reads it: over $old" 600 "$(mode_of 022 $old snapshot -o owned.tree)"
+    same "... whatever the umask" 600 "$(mode_of 000 $old snapshot --output=owned.tree)"
+done
+same "masked, the umask says who" "644 640 600" \
+    "$(mode_of 022 none snapshot --mask -o owned.tree) $(mode_of 027 644 snapshot --mask -o owned.tree) $(
+        mode_of 077 644 snapshot --mask -o owned.tree)"
+same "after a refusal, too" 600 \
+    "$(mode_of 077 none --mode=tcp --require=rdma --snapshot-on-refusal=owned.tree -- true)"
+same "a link is replaced, not its target" "600 644" "$(
+    touch target && chmod 644 target && ln -s target linked.tree
+    "$bin" snapshot -o linked.tree 2>/dev/null
+    stat -c %a linked.tree target | xargs)"
+
 # ---- of the user database the one line that counts ----------------------------------------------
 
 mkdir -p pod/proc/self pod/etc pod/home/me
