@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -35,6 +36,9 @@ static _Noreturn void be_rail(int fd, struct ni_rail_task *task, ni_rail_fn *fn)
     void *state = NULL;
     char work;
 
+    /* Rates and round trips are measured between naps: one of 20 us takes 76 to 83 with the 50 us
+       that are usual (prctl(2) PR_SET_TIMERSLACK), and 26 to 29 with 1 ns. */
+    (void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     while (read(fd, &work, 1) == 1) {
         fn(task, (enum ni_rail_work)work, &state);
         (void)send(fd, &work, 1, MSG_NOSIGNAL);

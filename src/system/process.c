@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -145,20 +147,35 @@ void ni_children_end(const struct ni_children *c, pid_t group)
     (void)syscall(SYS_rt_sigtimedwait, &set, NULL, &now, (size_t)8);
 }
 
+/* Closes the descriptors from first to last. Linux before 5.9 and some seccomp filters lack
+   close_range(2): then it ends at the limit of descriptors, or where trying each takes too long. */
+static void close_from_to(unsigned first, unsigned last)
+{
+    enum { MOST = 1 << 20 };
+    struct rlimit limit = {.rlim_cur = MOST};
+
+    if (first > last || syscall(SYS_close_range, first, last, 0U) == 0)
+        return;
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur > MOST)
+        limit.rlim_cur = MOST;
+    for (unsigned fd = first; fd <= last && fd < limit.rlim_cur; fd++)
+        (void)close((int)fd);
+}
+
 /* Closes all descriptors but `keep`: a process that hangs must hold no log for which others wait,
    and no lock. Messages of a library are lost; the caller has better ones. */
 static void close_all(int keep)
 {
-    enum { USUAL = 1024 }; /* the soft RLIMIT_NOFILE that programs count on */
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const unsigned kept = keep > STDERR_FILENO ? (unsigned)keep : STDERR_FILENO;
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (null < 0 || dup2(null, fd) < 0)
             (void)close(fd);
     }
-    for (int fd = STDERR_FILENO + 1; fd < USUAL; fd++)
-        if (fd != keep)
-            (void)close(fd);
+    close_from_to(STDERR_FILENO + 1, kept - 1);
+    close_from_to(kept + 1, UINT_MAX);
 }
 
 pid_t ni_fork(void)
