@@ -96,7 +96,8 @@ int ni_cmd_snapshot(struct ni_context *ctx)
     if (r < 0)
         ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", NI_ERRNO(r));
     /* what may hold secrets is its owner's alone */
-    r = r < 0 ? NI_EXIT_FAILED : ni_print_as(ctx, &text, masked ? ni_usual_mode() : 0600);
+    const mode_t mode = masked ? ni_usual_mode() : 0600;
+    r = r < 0 ? NI_EXIT_FAILED : ni_print_as(ctx, &text, mode);
     ni_free_text(&text);
     return r;
 }
