@@ -33,11 +33,13 @@ __nccl_init_verbs() { # PROGRAM
     "$1" --help 2>/dev/null | sed -n 's/^  \([a-z]*\)$/\1/p'
 }
 
+# bash puts what is added into the line as it is. A device may be called $(reboot): what the shell would not read as a
+# plain word is left out. Names of files are quoted by bash (compopt -o filenames).
 __nccl_init_add() { # TEXT CANDIDATE...: those that begin with the text
     local text=$1 one
     shift
     for one; do
-        if [[ $one == "$text"* ]]; then COMPREPLY+=("$one"); fi
+        if [[ $one == "$text"* && ${one#"$text"} != *[!a-zA-Z0-9.,:=@%+_-]* ]]; then COMPREPLY+=("$one"); fi
     done
 }
 
@@ -77,7 +79,7 @@ __nccl_init_command() { # WORD: where in COMP_WORDS the command begins
     if declare -F _command_offset >/dev/null; then
         _command_offset "$1"
     elif ((COMP_CWORD == $1)) && [[ $cur != */* ]]; then
-        while IFS= read -r i; do COMPREPLY+=("$i"); done < <(compgen -c -- "$cur")
+        while IFS= read -r i; do __nccl_init_add "$cur" "$i"; done < <(compgen -c -- "$cur")
     else
         __nccl_init_files "$cur"
     fi

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """What a shell completes: reads command lines, and writes for each the candidates at its end, sorted, on a line.
 
-usage: complete.py bash|bash-completion|zsh|fish < LINES
+usage: complete.py bash|bash-completion|zsh|fish [enter] < LINES
 
+With `enter` each line is then carried out, as by somebody who presses Return after Tab; fish is interactive only then.
 The folder is src/completions. bash and zsh run interactively on a terminal and get the line and a tab, so that their
 own reading of the line is what is tested; bash-completion is bash with that package's functions loaded.
 """
@@ -19,6 +20,7 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/com
 
 BASH = """
 PS1= PS2=
+PROMPT_COMMAND="touch {out}.prompt"
 {package}
 source {folder}/nccl-init.bash
 __record() {{
@@ -36,6 +38,7 @@ touch {out}.ready
 # compadd -A stores what matches instead of offering it; calls that do so themselves are the helpers' own.
 ZSH = """
 PROMPT= RPROMPT=
+precmd() {{ touch {out}.prompt; }}
 unsetopt zle_bracketed_paste prompt_cr prompt_sp beep
 fpath=({folder} $fpath)
 autoload -U compinit
@@ -71,7 +74,30 @@ def wait_for(path, terminal):
             said += os.read(terminal, 65536)
 
 
-def interactive(command, setup, lines):
+FISH = """
+function fish_prompt; touch {out}.prompt; end
+source {folder}/nccl-init.fish
+function __record; commandline -f complete; commandline -f repaint; touch {out}; end
+bind \\t __record
+touch {out}.ready
+"""
+
+
+def carry_out(terminal, prompt):
+    """Presses Return, and if no prompt follows, because a quote is still open, gives the line up."""
+    if os.path.exists(prompt):
+        os.unlink(prompt)
+    os.write(terminal, b" \r")
+    until = time.monotonic() + 0.5
+    while not os.path.exists(prompt) and time.monotonic() < until:
+        time.sleep(0.01)
+    if not os.path.exists(prompt):
+        os.write(terminal, b"\x03")
+        wait_for(prompt, terminal)
+        time.sleep(0.1)  # the terminal forgets what is typed until the shell reads again
+
+
+def interactive(command, setup, lines, enter=False):
     with tempfile.TemporaryDirectory() as work:
         out = f"{work}/out"
         package = ". /usr/share/bash-completion/bash_completion" if command[-1] == "package" else ""
@@ -90,6 +116,8 @@ def interactive(command, setup, lines):
             with open(out, encoding="utf-8") as file:
                 yield file.read().splitlines()
             os.unlink(out)
+            if enter:
+                carry_out(terminal, f"{out}.prompt")
         os.kill(pid, 9)
         os.waitpid(pid, 0)
 
@@ -105,15 +133,17 @@ def fish(lines):
             yield [one.split("\t")[0] for one in said.stdout.splitlines()]
 
 
-def main(shell):
+def main(shell, enter=""):
     lines = [line.rstrip("\n") for line in sys.stdin]
-    if shell == "fish":
+    if shell == "fish" and enter:
+        answers = interactive(["fish", "--no-config", "-i", ""], FISH, lines, True)
+    elif shell == "fish":
         answers = fish(lines)
     elif shell == "zsh":
-        answers = interactive(["zsh", "-f", "-i", ""], ZSH, lines)
+        answers = interactive(["zsh", "-f", "-i", ""], ZSH, lines, enter == "enter")
     else:
         package = "package" if shell == "bash-completion" else ""
-        answers = interactive(["bash", "--norc", "--noprofile", "-i", package], BASH, lines)
+        answers = interactive(["bash", "--norc", "--noprofile", "-i", package], BASH, lines, enter == "enter")
     for answer in answers:
         print(" ".join(sorted(set(one for one in answer if one))), flush=True)
 

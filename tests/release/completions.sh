@@ -103,4 +103,41 @@ for shell in bash bash-completion zsh fish; do
     done <"$dir/table" 3<"$dir/said"
     same "$shell: lines" "$(wc -l <"$dir/table")" "$(wc -l <"$dir/said")"
 done
+
+# ---- names that a shell would carry out ----------------------------------------------------------
+
+# Interfaces, HCAs, files and commands whose names are code. What Tab puts is carried out with Return: nothing of it may run.
+cat >"$dir/with-code" <<'EOT'
+mount -t tmpfs none /sys/class && mkdir /sys/class/net /sys/class/infiniband && mkdir bin || exit
+printf '%s\n' 'a$(>ran)' 'b`>ran`' 'c;>ran' "$(printf 'd\001$(>ran)')" "e'\$(>ran)'" 'f"$(>ran)' 'g&>ran' >names
+while IFS= read -r name; do
+    mkdir "/sys/class/net/$name" "/sys/class/infiniband/$name" "file-$name" && : >"bin/command-$name" &&
+        chmod +x "bin/command-$name" || exit
+done <names
+# It knows its options, and does nothing.
+printf '#!/bin/sh\ncase " $* " in *" --help "*) exec %s "$@" ;; esac\n' "$real" >bin/nccl-init
+chmod +x bin/nccl-init
+PATH=$PWD/bin:$PATH exec "$@"
+EOT
+{
+    for name in a b c d e f g; do
+        printf '%s\n' "nccl-init plan --sockets=$name" "nccl-init run --hcas lo,$name" "nccl-init run command-$name" \
+            "nccl-init --root=file-$name"
+    done
+    # a quote stays open, and fish goes on with the line
+    printf '%s\n' 'nccl-init plan --sockets="a' 'nccl-init plan --hcas "d' "nccl-init run --sockets='e" 'nccl-init run "command-a'
+} >"$dir/code"
+for shell in bash bash-completion zsh fish; do
+    if [ $# -eq 0 ] || ! command -v "${shell%-*}" >/dev/null; then
+        skip "$shell: names that are code" "it is not installed, or mounting is refused"
+        continue
+    fi
+    [ $shell != fish ] || sed -i "/['\"]/d" "$dir/code"
+    rm -rf "$dir/cwd"
+    mkdir "$dir/cwd"
+    (cd "$dir/cwd" && real=$bin unshare -m sh "$dir/with-code" "$here/complete.py" $shell enter) <"$dir/code" >"$dir/said" 2>&1 ||
+        fail "$shell: names that are code" "$(cat "$dir/said")"
+    same "$shell: names that are code: lines" "$(wc -l <"$dir/code")" "$(wc -l <"$dir/said")"
+    same "$shell: names that are code" "no" "$([ -e "$dir/cwd/ran" ] && cat "$dir/said" || echo no)"
+done
 finish
