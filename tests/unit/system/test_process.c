@@ -86,7 +86,7 @@ static void test_worker(void **state)
     static const int err[] = {0, ENOSYS, EPERM};
 
     (void)state;
-    assert_int_equal(fcntl(STDIN_FILENO, F_DUPFD, STDERR_FILENO + 1), STDERR_FILENO + 1);
+    assert_int_equal(dup2(STDIN_FILENO, STDERR_FILENO + 1), STDERR_FILENO + 1);
     for (size_t i = 0; i < NI_COUNT(keep); i++) {
         for (size_t j = 0; j < NI_COUNT(err); j++)
             assert_int_equal(left_to_worker(keep[i], err[j]), 0);
