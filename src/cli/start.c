@@ -4,12 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/context.h"
 #include "cli/say.h"
+#include "nccl_init/text.h"
 #include "system/caps.h"
+#include "system/exec.h"
+#include "system/replace.h"
 
 /* Fills those of descriptors 0 to 2 that are closed, so that no file of ours gets such a number;
    the command finds them closed again. O_PATH needs no permission and no /dev. The kernel gives the
@@ -33,10 +38,29 @@ static int drop_unowned_caps(void)
     return getauxval(AT_SECURE) != 0 && geteuid() != 0 ? ni_caps_disable() : 0;
 }
 
+/* Returns false if the stack may not grow to what the program needs, after saying so in few bytes of
+   it. More than that would end in SIGSEGV. */
+static bool has_stack(void)
+{
+    enum { KIB = 1024, NEEDED = 128 * KIB }; /* tests/exec/stack.sh */
+    struct ni_text line = NI_TEXT(160);
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= NEEDED)
+        return true;
+    ni_put(&line, "nccl-init: error: the stack may have ");
+    ni_put_u64(&line, limit.rlim_cur / KIB);
+    ni_put(&line, " KiB, and nccl-init needs 128: raise the limit (ulimit -s)\n");
+    (void)ni_write_all(STDERR_FILENO, line.buf, line.len);
+    return false;
+}
+
 int ni_start(struct ni_context *ctx)
 {
     int r;
 
+    if (!has_stack())
+        return NI_EXIT_REFUSED;
     reserve_standard_descriptors();
     r = drop_unowned_caps();
     return r < 0 ? ni_refuse_caps(ctx, r) : 0;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A soft stack of 128 KiB is enough for each verb.
+# A soft stack of 128 KiB is enough for each verb, and less is refused in words.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
@@ -33,6 +33,23 @@ for node in "$(nodes)"/*.tree /; do
         # shellcheck disable=SC2086 # words
         fits $verb --root="$node"
     done
+done
+
+
+# refused KIB ARG...
+refused() {
+    kib=$1
+    shift
+    # shellcheck disable=SC3045 # dash and bash have it
+    said=$(ulimit -s "$kib" && "$bin" "$@" 2>&1) && status=0 || status=$?
+    same "$* with $kib KiB" \
+        "125 nccl-init: error: the stack may have $kib KiB, and nccl-init needs 128: raise the limit (ulimit -s)" \
+        "$status $said"
+}
+for kib in 16 32 64 127; do
+    refused "$kib" -- true
+    refused "$kib" snapshot
+    refused "$kib" --frob
 done
 
 finish
