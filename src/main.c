@@ -16,12 +16,12 @@
 #include "log/log.h"
 #include "nccl_init/base.h"
 #include "plan/plan.h"
-#include "plan/snapshot.h"
 #include "preflight/preflight.h"
 #include "run/env.h"
 #include "run/install.h"
 #include "run/run.h"
 #include "selftest/selftest.h"
+#include "snapshot/snapshot.h"
 
 /* The table of verbs. The first is the default. */
 static const struct ni_verb verbs[] = {
@@ -133,7 +133,7 @@ static const struct ni_verb verbs[] = {
 static const struct ni_option_rows *const options[] = {
     &ni_policy_rows,    &ni_demand_rows, &ni_run_rows,    &ni_selftest_rows,
     &ni_preflight_rows, &ni_doctor_rows, &ni_common_rows, &ni_env_rows,
-    &ni_install_rows,   &ni_log_rows,    &ni_plan_rows,
+    &ni_install_rows,   &ni_log_rows,    &ni_plan_rows,   &ni_snapshot_rows,
 };
 const struct ni_program ni_main_program = {verbs, NI_COUNT(verbs), options, NI_COUNT(options)};
 

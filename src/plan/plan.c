@@ -43,13 +43,6 @@ static const struct ni_option plan_options[] = {
         .help = "also list the GID tables of the pod's ports, as show_gids does, and the "
                 "owner of each entry",
     },
-    {
-        .name = "mask",
-        .verbs = NI_VERB_SNAPSHOT,
-        .take = ni_take_switch,
-        .at = offsetof(struct ni_plan_options, mask),
-        .help = "record only what is known to be no secret; replace hosts, users and ids",
-    },
 };
 const struct ni_option_rows ni_plan_rows = {
     plan_options,

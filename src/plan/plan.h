@@ -9,7 +9,7 @@
 ni_verb_fn ni_cmd_plan, ni_cmd_topo;
 
 struct ni_plan_options {
-    bool dot, rules, gids, mask;
+    bool dot, rules, gids;
 };
 extern struct ni_plan_options ni_plan_options;
 extern const struct ni_option_rows ni_plan_rows;

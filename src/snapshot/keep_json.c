@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON in a masked recording: the members that name the pod's devices. */
-#include "plan/keep_json.h"
+#include "snapshot/keep_json.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "plan/keep_forms.h"
 #include "print/json_read.h"
+#include "snapshot/keep_forms.h"
 
 /* Members that the readers of PCIDEVICE_*_INFO, network-status and DRA metadata read, by the kind
    of their values. UNKNOWN_MEMBER: any other, which no reader looks at. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb snapshot: this node as a .tree file, with the part of the environment on which the
    plan depends. */
-#include "plan/snapshot.h"
+#include "snapshot/snapshot.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "cli/context.h"
@@ -11,18 +12,40 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
-#include "plan/keep_env.h"
-#include "plan/keep_forms.h"
-#include "plan/plan.h"
 #include "print/layout.h"
+#include "snapshot/keep.h"
+#include "snapshot/keep_env.h"
+#include "snapshot/keep_forms.h"
 #include "sysroot/files.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
 #include "system/replace.h"
+
+/* ---- options ---- */
+
+struct ni_snapshot_options ni_snapshot_options;
+
+static const struct ni_option snapshot_options[] = {
+    {
+        .name = "mask",
+        .verbs = NI_VERB_SNAPSHOT,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_snapshot_options, mask),
+        .help = "record only what is known to be no secret; replace hosts, users and ids",
+    },
+};
+const struct ni_option_rows ni_snapshot_rows = {
+    snapshot_options,
+    NI_COUNT(snapshot_options),
+    &ni_snapshot_options,
+    sizeof(ni_snapshot_options),
+};
+
+/* ---- the environment ---- */
 
 /* Returns true if a prober or a rule reads the variable, or if it may be a misspelt variable of
    NCCL's or our own. Other variables may hold secrets. */
@@ -67,7 +90,7 @@ static void look_around(const struct ni_context *ctx, struct ni_keep_facts *ret)
     struct ni_dir root = ni_dir_top(&ctx->root);
 
     root.unrecorded = true;
-    if (!ni_plan_options.mask || is_variable(ctx, ctx->options.network_status))
+    if (!ni_snapshot_options.mask || is_variable(ctx, ctx->options.network_status))
         ret->network_status = ctx->options.network_status;
     (void)ni_readlink(&root, ret->exe, sizeof(ret->exe), "proc/self/exe");
     (void)ni_read(&root, ret->host, sizeof(ret->host), "proc/sys/kernel/hostname");
@@ -76,7 +99,7 @@ static void look_around(const struct ni_context *ctx, struct ni_keep_facts *ret)
 int ni_cmd_snapshot(struct ni_context *ctx)
 {
     struct ni_keep_facts kept = {.program = ctx->program};
-    const bool masked = ni_plan_options.mask;
+    const bool masked = ni_snapshot_options.mask;
     struct ni_text text;
     int r = ni_flow(ctx);
 
@@ -112,7 +135,7 @@ void ni_leave_snapshot(struct ni_context *ctx, const char *path)
     ctx->verb = NI_VERB_SNAPSHOT;
     ctx->acts = false;
     ctx->options.output = path;
-    ni_plan_options.mask = true;
+    ni_snapshot_options.mask = true;
     ctx->options.wait = 0;
     (void)ni_cmd_snapshot(ctx);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files in a masked recording: a row for each file that the probers read says which part of its
    content is kept. A file without a row is recorded without its content. */
-#include "plan/keep.h"
+#include "snapshot/keep.h"
 
 #include <arpa/inet.h>
 #include <fnmatch.h>
@@ -13,10 +13,10 @@
 #include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
-#include "plan/keep_env.h"
-#include "plan/keep_forms.h"
-#include "plan/keep_json.h"
 #include "rules/init_process.h"
+#include "snapshot/keep_env.h"
+#include "snapshot/keep_forms.h"
+#include "snapshot/keep_json.h"
 #include "sysroot/mask.h"
 
 /* ---- what several forms need ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variables in a masked recording: those that the program reads. The part of a value that has the
    form its reader knows is kept. */
-#include "plan/keep_env.h"
+#include "snapshot/keep_env.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
-#include "plan/keep_forms.h"
-#include "plan/keep_json.h"
 #include "rules/user.h"
+#include "snapshot/keep_forms.h"
+#include "snapshot/keep_json.h"
 #include "sysroot/mask.h"
 #include "system/caps.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forms of words in a masked recording: numbers, addresses, ids, names of devices, and lists of
    them. */
-#include "plan/keep_forms.h"
+#include "snapshot/keep_forms.h"
 
 #include <arpa/inet.h>
 #include <string.h>

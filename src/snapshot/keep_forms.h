@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forms of words in a masked recording: numbers, addresses, ids, names of devices, and lists of
    them. */
-#ifndef NCCL_INIT_PLAN_KEEP_FORMS_H
-#define NCCL_INIT_PLAN_KEEP_FORMS_H
+#ifndef NCCL_INIT_SNAPSHOT_KEEP_FORMS_H
+#define NCCL_INIT_SNAPSHOT_KEEP_FORMS_H
 
 #include <stdbool.h>
 

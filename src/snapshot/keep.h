@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files in a masked recording, and the part of each that is kept. */
-#ifndef NCCL_INIT_PLAN_KEEP_H
-#define NCCL_INIT_PLAN_KEEP_H
+#ifndef NCCL_INIT_SNAPSHOT_KEEP_H
+#define NCCL_INIT_SNAPSHOT_KEEP_H
 
 #include <stdint.h>
 
