@@ -17,7 +17,7 @@
 #include "snapshot/keep_env.h"
 #include "snapshot/keep_forms.h"
 #include "snapshot/keep_json.h"
-#include "sysroot/mask.h"
+#include "snapshot/mask.h"
 
 /* ---- what several forms need ---- */
 

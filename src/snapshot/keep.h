@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "sysroot/record.h"
+#include "snapshot/masked.h"
 
 /* Puts the part of a file's content that a masked recording may have. ctx: struct ni_keep_facts. */
 ni_keep_fn ni_keep_file;

@@ -17,7 +17,7 @@
 #include "rules/user.h"
 #include "snapshot/keep_forms.h"
 #include "snapshot/keep_json.h"
-#include "sysroot/mask.h"
+#include "snapshot/mask.h"
 #include "system/caps.h"
 
 /* ---- lists ---- */

@@ -12,7 +12,7 @@
 #include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
-#include "sysroot/mask.h"
+#include "snapshot/mask.h"
 
 /* Words of known options' values, compared without regard to case. */
 static const char words[] =

@@ -20,6 +20,7 @@
 #include "snapshot/keep.h"
 #include "snapshot/keep_env.h"
 #include "snapshot/keep_forms.h"
+#include "snapshot/masked.h"
 #include "sysroot/files.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
@@ -98,6 +99,7 @@ static void look_around(const struct ni_context *ctx, struct ni_keep_facts *ret)
 
 int ni_cmd_snapshot(struct ni_context *ctx)
 {
+    static const char header[] = "recorded by nccl-init " NCCL_INIT_VERSION;
     struct ni_keep_facts kept = {.program = ctx->program};
     const bool masked = ni_snapshot_options.mask;
     struct ni_text text;
@@ -114,8 +116,8 @@ int ni_cmd_snapshot(struct ni_context *ctx)
                "are in "
                "it as they are; --mask leaves them out");
     if (r == 0)
-        r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
-                           masked ? ni_keep_file : NULL, &kept, &text);
+        r = masked ? ni_masked_text(ctx->root.record, header, ni_keep_file, &kept, &text)
+                   : ni_record_text(ctx->root.record, header, &text);
     if (r < 0)
         ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", NI_ERRNO(r));
     /* what may hold secrets is its owner's alone */

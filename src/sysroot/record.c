@@ -13,7 +13,6 @@
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 #include "sysroot/files.h"
-#include "sysroot/mask.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
 
@@ -230,9 +229,9 @@ static int by_directory(const void *a, const void *b)
     return ni_natural_cmp(x->name, y->name);
 }
 
-/* Returns the entries to write, in order; the caller frees them. A directory with something in it
-   needs no entry. A directory that went away while it was recorded stays one. NULL: no memory. */
-static struct ni_entry *sorted(struct ni_tree *t, size_t *ret_n)
+/* A directory with something in it needs no entry. A directory that went away while it was recorded
+   stays one. */
+struct ni_entry *ni_record_entries(struct ni_tree *t, size_t *ret_n)
 {
     struct ni_entry *kept = malloc((t->n + 1) * sizeof(*kept));
     size_t n = 0;
@@ -315,105 +314,19 @@ static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
     }
 }
 
-/* ---- a masked record ---- */
-
-/* Room for two of the largest files: pages that are not touched cost nothing. */
-struct work {
-    struct ni_mask *mask;
-    ni_keep_fn *keep;
-    void *ctx;
-    char *kept, *value; /* NI_TREE_FILE bytes each */
-};
-
-/* Adds the masked entry. 0; or -errno, and nothing may be written out. */
-static int mask_entry(struct work *w, const struct ni_entry *e, struct ni_tree *ret)
+int ni_record_text(struct ni_tree *record, const char *header, struct ni_text *ret)
 {
-    char path_buf[4 * NI_TREE_PATH];
-    struct ni_text path = ni_text_on(path_buf, sizeof(path_buf));
-    struct ni_text kept = ni_text_on(w->kept, NI_TREE_FILE);
-    struct ni_text value = ni_text_on(w->value, NI_TREE_FILE);
-    const char *asked = e->asked ? e->asked : e->path;
-    struct ni_entry to = {.kind = e->kind, .err = e->err}, *at;
-
-    if (!ni_mask_entry_path(w->mask, e, &path))
-        return 0;
-    if (e->kind == NI_ENTRY_LINK)
-        ni_mask_target(w->mask, e, &value);
-    if (e->kind == NI_ENTRY_FILE && e->len > 0) {
-        w->keep(w->ctx, w->mask, asked, (struct ni_span){e->value, e->len}, &kept);
-        ni_mask_text(w->mask, asked, (struct ni_span){kept.buf, kept.len}, &value);
-    }
-    if (path.cut || path.len >= NI_TREE_PATH || kept.cut || value.cut)
-        return -EFBIG;
-    to.value = value.buf;
-    to.len = (uint32_t)value.len;
-    int r = ni_tree_make(ret, path.buf, &at);
-    if (r == 0) {
-        at->listed = true;
-        r = ni_tree_set(ret, at, &to);
-    }
-    return r;
-}
-
-/* Makes the masked record, to be freed; NULL and *ret_err. It reads everything twice, since a GUID
-   must be known before it is met inside an address. */
-static struct ni_tree *masked(const struct ni_tree *record, const struct ni_entry *e, size_t n,
-                              ni_keep_fn *keep, void *ctx, int *ret_err)
-{
-    struct work w = {.keep = keep, .ctx = ctx};
-    struct ni_tree *ret = NULL;
-    int r = -ENOMEM;
-
-    w.mask = ni_mask_new(record);
-    w.kept = malloc(NI_TREE_FILE);
-    w.value = malloc(NI_TREE_FILE);
-    for (unsigned pass = 0; pass < 2 && w.mask && w.kept && w.value; pass++) {
-        ni_tree_free(ret);
-        ret = calloc(1, sizeof(*ret));
-        r = ret ? 0 : -ENOMEM;
-        for (size_t i = 0; i < n && r == 0; i++)
-            r = mask_entry(&w, &e[i], ret);
-        if (r < 0)
-            break;
-    }
-    if (r == 0 && ni_mask_is_full(w.mask))
-        r = -EFBIG;
-    if (r < 0) {
-        ni_tree_free(ret);
-        ret = NULL;
-    }
-    free(w.value);
-    free(w.kept);
-    ni_mask_free(w.mask);
-    *ret_err = r;
-    return ret;
-}
-
-int ni_record_text(const struct ni_root *root, const char *header, ni_keep_fn *keep, void *ctx,
-                   struct ni_text *ret)
-{
-    struct ni_tree *other = NULL;
     size_t n;
-    int r = 0;
 
-    if (root->record->failed)
-        return root->record->failed;
-    struct ni_entry *e = sorted(root->record, &n);
-    if (e && keep) {
-        other = masked(root->record, e, n, keep, ctx, &r);
-        free(e);
-        e = other ? sorted(other, &n) : NULL;
-    }
-    if (!e && r == 0)
-        r = -ENOMEM;
-    if (r == 0) {
-        ni_putf(ret, "# %s\n", header);
-        put_entries(ret, e, n);
-        r = ret->cut ? -ENOMEM : 0;
-    }
+    if (record->failed)
+        return record->failed;
+    struct ni_entry *e = ni_record_entries(record, &n);
+    if (!e)
+        return -ENOMEM;
+    ni_putf(ret, "# %s\n", header);
+    put_entries(ret, e, n);
     free(e);
-    ni_tree_free(other);
-    return r;
+    return ret->cut ? -ENOMEM : 0;
 }
 
 int ni_root_record(struct ni_root *root)

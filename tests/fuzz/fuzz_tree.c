@@ -5,6 +5,7 @@
 
 #include "nccl_init/errno.h"
 #include "nccl_init/text.h"
+#include "snapshot/masked.h"
 #include "sysroot/files.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
@@ -68,7 +69,8 @@ static void keep_all(void *ctx, struct ni_mask *m, const char *asked, struct ni_
 static size_t written(const struct ni_root *record, bool mask)
 {
     struct ni_text t = ni_text_on(text, sizeof(text));
-    int err = ni_record_text(record, "of fuzzing", mask ? keep_all : NULL, NULL, &t);
+    int err = mask ? ni_masked_text(record->record, "of fuzzing", keep_all, NULL, &t)
+                   : ni_record_text(record->record, "of fuzzing", &t);
 
     if (mask && err == -EFBIG) /* other names are longer */
         return 0;

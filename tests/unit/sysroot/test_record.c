@@ -478,7 +478,7 @@ static void test_full(void **state)
     struct ni_text text = ni_text_on(path, sizeof(path));
     assert_string_equal(read_of(&root, "huge"), "EOVERFLOW"); /* the program goes on */
     assert_string_equal(read_of(&root, "small"), "1");
-    assert_int_equal(ni_record_text(&root, "header", NULL, NULL, &text), -EFBIG);
+    assert_int_equal(ni_record_text(root.record, "header", &text), -EFBIG);
     ni_root_close(&root);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Masking: what identifies the machine is replaced in a recording, the same thing always by the
    same. */
-#ifndef NCCL_INIT_SYSROOT_MASK_H
-#define NCCL_INIT_SYSROOT_MASK_H
+#ifndef NCCL_INIT_SNAPSHOT_MASK_H
+#define NCCL_INIT_SNAPSHOT_MASK_H
 
 #include <stdbool.h>
 

@@ -5,6 +5,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/text.h"
+#include "snapshot/masked.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
@@ -212,7 +213,7 @@ static void test_too_many(void **state)
     assert_int_equal(ni_root_record(&root), 0);
     assert_int_equal(ni_record_add(&root, "etc/macs", text, out.len), 0);
     struct ni_text masked = ni_text_on(buf, sizeof(buf));
-    assert_int_equal(ni_record_text(&root, "header", keep_all, NULL, &masked), -EFBIG);
+    assert_int_equal(ni_masked_text(root.record, "header", keep_all, NULL, &masked), -EFBIG);
     assert_int_equal(masked.len, 0);
     ni_root_close(&root);
 }
@@ -235,7 +236,7 @@ static void test_long(void **state)
             memcpy(text + at, of[i], n);
         assert_int_equal(ni_root_record(&root), 0);
         assert_int_equal(ni_record_add(&root, "etc/hosts", text, len), 0);
-        assert_int_equal(ni_record_text(&root, "header", keep_all, NULL, &masked), 0);
+        assert_int_equal(ni_masked_text(root.record, "header", keep_all, NULL, &masked), 0);
         assert_false(masked.cut);
         ni_root_close(&root);
     }

@@ -3,7 +3,7 @@
    always gets the same mask, different things get different ones, so the replay gives the same
    plan. IP addresses stay, because the plan depends on them, but for the half that is made of a
    MAC address or a GUID. */
-#include "sysroot/mask.h"
+#include "snapshot/mask.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
