@@ -29,30 +29,6 @@ static int refuse_id(struct ni_context *ctx, struct ni_span id)
                     id.p, hint.buf);
 }
 
-/* Unpacks a text: each byte that stands for a pair becomes its pair, until there are only
-   characters. The bytes of a pair were characters, or stood for pairs, before the pair got its
-   byte. So the stack is never deeper than there are such bytes. */
-static void unpack(struct ni_text *out, const char *packed)
-{
-    unsigned char waiting[NI_PAGE_CODES + 1];
-    unsigned n = 0;
-
-    for (; *packed; packed++) {
-        waiting[n++] = (unsigned char)*packed;
-        while (n > 0) {
-            const unsigned char byte = waiting[--n];
-            const char plain = (char)byte;
-
-            if (byte == '\n' || NI_PAGE_CODE(byte) >= NI_PAGE_CODES) {
-                ni_putn(out, &plain, 1);
-                continue;
-            }
-            waiting[n++] = ni_page_pairs[NI_PAGE_CODE(byte)][1];
-            waiting[n++] = ni_page_pairs[NI_PAGE_CODE(byte)][0];
-        }
-    }
-}
-
 /* Puts a line of a page: code as it is, an item of a list with its lines below each other. */
 static void put_page_line(struct ni_text *out, struct ni_span line)
 {
@@ -77,20 +53,14 @@ static void put_page(struct ni_text *out, unsigned kind)
 
     ni_putf(out, "%s (%s)\n\n", of->id, ni_severity_text(of->severity));
     for (unsigned i = 0; i < ni_n_pages; i++) {
-        struct ni_text page;
-        const char *rest;
+        const char *rest = ni_pages[i].text;
 
         if (strcmp(ni_pages[i].id, of->id) != 0)
             continue;
-        page = ni_long_text();
-        unpack(&page, ni_pages[i].text);
-        rest = page.buf;
         while (ni_split(&rest, '\n', &line)) {
             if (rest) /* behind the last newline there is nothing */
                 put_page_line(out, line);
         }
-        out->cut = out->cut || page.cut;
-        ni_free_text(&page);
     }
 }
 

@@ -12,12 +12,8 @@ ni_verb_fn ni_cmd_explain;
    which begins with a blank. */
 struct ni_page {
     const char *id;
-    const char *text; /* packed: a byte that is no character stands for a pair of bytes */
+    const char *text;
 };
-enum { NI_PAGE_CODES = 160 };
-/* Makes the place in ni_page_pairs of a byte: those from 128 on, then control characters. */
-#define NI_PAGE_CODE(byte) (((byte) + 128) % 256)
-extern const unsigned char ni_page_pairs[NI_PAGE_CODES][2];
 extern const struct ni_page ni_pages[];
 extern const unsigned ni_n_pages;
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The binaries that ship: fully static (no interpreter, no dynamic section), stripped, small.
+# The binaries that ship: fully static (no interpreter, no dynamic section), stripped.
 set -eu
 if readelf -lW "$NCCL_INIT" | grep -q INTERP; then
     echo "skipped: $NCCL_INIT is a dynamic build"
@@ -7,14 +7,12 @@ if readelf -lW "$NCCL_INIT" | grep -q INTERP; then
 fi
 bad=0
 
-check() { # BINARY LIMIT
-    binary=$1 limit=$2
+check() { # BINARY
+    binary=$1
     complain() {
         echo "$binary: $1"
         bad=1
     }
-    # an instruction of A64 takes four bytes, whatever it does
-    if readelf -hW "$binary" | grep -q 'Machine:.*AArch64'; then limit=$((limit * 108 / 100)); fi
     if readelf -lW "$binary" | grep -q INTERP; then complain "has an interpreter"; fi
     if readelf -lW "$binary" | grep -q DYNAMIC; then complain "has a PT_DYNAMIC segment"; fi
     if readelf -SW "$binary" | grep -q '[[:space:]]\.dynamic[[:space:]]'; then complain "has a .dynamic section"; fi
@@ -28,13 +26,9 @@ check() { # BINARY LIMIT
         [ "$first" -ge "$past" ] || echo "$from to $((from + size))"
     done)
     [ -z "$huge" ] || complain "has a whole aligned 2 MiB page in its writable segment: $huge"
-    size=$(wc -c <"$binary")
-    [ "$size" -le "$limit" ] || complain "is $size bytes, more than $limit"
-    echo "${binary##*/}: $size of $limit bytes"
 }
 
-# 917,504 since findings explain themselves: their pages are 53 KiB, packed.
-check "$NCCL_INIT" 917504
-check "${NCCL_INIT%/*}/nccl-init-hook" 150000
+check "$NCCL_INIT"
+check "${NCCL_INIT%/*}/nccl-init-hook"
 [ "$bad" = 0 ] && echo "static, stripped"
 exit "$bad"
