@@ -103,10 +103,32 @@ bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID])
     return false;
 }
 
+/* Puts a number in hexadecimal, with at least that many digits. */
+static void put_hex(struct ni_text *t, unsigned v, unsigned digits)
+{
+    char text[8];
+    unsigned n = 0;
+
+    while (n < digits || v > 0) {
+        n++;
+        text[sizeof(text) - n] = "0123456789abcdef"[v % 16];
+        v /= 16;
+    }
+    ni_putn(t, text + sizeof(text) - n, n);
+}
+
+/* Without printf, which took a twentieth of what `run` does. */
 const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT])
 {
-    (void)ni_format(buf, NI_BDF_TEXT, "%04x:%02x:%02x.%x", bdf.domain, (unsigned)bdf.bus,
-                    (unsigned)bdf.dev, bdf.fn & 7u);
+    struct ni_text t = ni_text_on(buf, NI_BDF_TEXT);
+
+    put_hex(&t, bdf.domain, 4);
+    ni_put(&t, ":");
+    put_hex(&t, bdf.bus, 2);
+    ni_put(&t, ":");
+    put_hex(&t, bdf.dev, 2);
+    ni_put(&t, ".");
+    put_hex(&t, bdf.fn & 7u, 1);
     return buf;
 }
 

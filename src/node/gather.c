@@ -248,6 +248,11 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     ni_probe_conf(p);
     ni_probe_addresses(p);
     ni_probe_routes(p);
+    /* IPv6 may have the default route: the rule of the sockets would ask, and all rules run again */
+    if (!inv->net.default_if[0]) {
+        inv->read |= NI_NEED_IPV6;
+        ni_probe_ipv6(p);
+    }
     ni_probe_sources(p);
     note_unmounted(p);
     probe_netdevs(p);

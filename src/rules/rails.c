@@ -64,13 +64,15 @@ static const struct ni_route *subnet_of(const struct ni_net *net, const struct n
     return find_route(net, end, end->ip, CONNECTED);
 }
 
+static bool are_one_subnet(const struct ni_route *x, const struct ni_route *y, bool v4)
+{
+    return holds(x, v4, y->dest) || holds(y, v4, x->dest);
+}
+
 static bool are_one_network(const struct ni_net *net, const struct ni_end *a,
                             const struct ni_end *b)
 {
-    const struct ni_route *x = subnet_of(net, a), *y = subnet_of(net, b);
-    const bool v4 = ni_ip_is_v4(a->ip);
-
-    return holds(x, v4, y->dest) || holds(y, v4, x->dest);
+    return are_one_subnet(subnet_of(net, a), subnet_of(net, b), ni_ip_is_v4(a->ip));
 }
 
 /* Returns true if all routes through a router are known: proc/net/route has those of the main
@@ -85,11 +87,12 @@ static bool are_routes_known(const struct ni_net *net, bool v4)
 enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
                              const struct ni_end *b)
 {
+    const struct ni_route *x = subnet_of(net, a), *y = subnet_of(net, b);
     const bool v4 = ni_ip_is_v4(a->ip);
 
-    if (v4 != ni_ip_is_v4(b->ip) || !subnet_of(net, a) || !subnet_of(net, b))
+    if (v4 != ni_ip_is_v4(b->ip) || !x || !y)
         return NI_PATH_UNKNOWN;
-    if (are_one_network(net, a, b))
+    if (are_one_subnet(x, y, v4))
         return NI_PATH_THERE;
     if (find_route(net, a, b->ip, THROUGH_ROUTER) || find_route(net, b, a->ip, THROUGH_ROUTER))
         return NI_PATH_THERE;

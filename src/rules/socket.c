@@ -570,7 +570,9 @@ static void report_none(const struct ni_work *w)
     w->plan->needs |= NI_NEED_IPV6;
     if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN)
         return;
-    w->plan->needs |= NI_NEED_ADDR_NETDEVS;
+    /* with whole GID tables a port may yet be found, and then nobody asks for more interfaces */
+    if ((w->plan->needs & ~w->inv->read & NI_NEED_WHOLE_GIDS) == 0)
+        w->plan->needs |= NI_NEED_ADDR_NETDEVS;
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
 
