@@ -448,21 +448,37 @@ static void find_main_subnet(struct census *c)
     }
 }
 
-/* Puts which ports the first of the pods with the fewest rails left out, and why, if it said so. */
-static void put_left_out(const struct census *c, struct ni_text *t)
+/* Counts the rails that the pod has: a gap stands for a rail that only others have. */
+static unsigned count_own_rails(const struct ni_pod *pod)
 {
-    const struct group *fewest = c->group;
+    unsigned n = 0;
 
-    for (const struct group *g = c->group + 1; g < c->group + c->n; g++)
-        if (strtoll(g->value, NULL, 10) < strtoll(fewest->value, NULL, 10))
-            fewest = g;
-    const unsigned rank = fewest->who[0];
+    for (unsigned r = 0; pod->here && r < pod->n_rail; r++)
+        n += !pod->rail[r].gap;
+    return n;
+}
 
-    if (!c->job->pod[rank].left_out[0])
+/* Puts which ports the first pod with fewer rails than others left out, and why, if one said so. */
+static void put_left_out(const struct ni_job *job, struct ni_text *t)
+{
+    struct ni_text one = NI_TEXT(NI_FINDING_MESSAGE);
+    unsigned rank = 0, most = 0;
+
+    for (unsigned p = 0; p < job->ranks; p++) {
+        const unsigned n = count_own_rails(&job->pod[p]);
+
+        most = n > most ? n : most;
+    }
+    while (rank < job->ranks &&
+           (!job->pod[rank].left_out[0] || count_own_rails(&job->pod[rank]) == most))
+        rank++;
+    if (rank == job->ranks)
         return;
-    ni_put(t, "; ");
-    ni_put_pod(t, c->job, rank);
-    ni_putf(t, " left out %s", c->job->pod[rank].left_out);
+    ni_put(&one, "; ");
+    ni_put_pod(&one, job, rank);
+    ni_putf(&one, " left out %s", job->pod[rank].left_out);
+    if (t->len + one.len < t->cap)
+        ni_put(t, one.buf);
 }
 
 /* Returns true if the answers differ in a way that harms the job. */
@@ -500,7 +516,7 @@ static void put_difference(const struct census *c, struct ni_text *t)
     ni_put(t, c->q->name);
     put_groups(c, t);
     if (c->q->id == NI_F_JOB_RAILS_DIFFER)
-        put_left_out(c, t);
+        put_left_out(c->job, t);
     if (pairs > 2 * c->known) /* a pair counts once for each direction */
         ni_putf(t, PAIRS, pairs);
 }

@@ -467,6 +467,17 @@ static void left_out(void **state)
     ni_compare_pods(&w.job, &w.policy, &w.f);
     only(NI_F_JOB_RAILS_DIFFER, 1, "rails", "1 on pod-4 (node-4), 2 on 5 others");
     assert_null(strstr(w.f.at[0].message, "left out"));
+    /* the first with too few says nothing, but another does */
+    memset(&w.f, 0, sizeof(w.f));
+    strcpy(setting[1].value, "1");
+    w.rail[1][0].gap = true;
+    w.pod[1].left_out[0] = '\0';
+    strcpy(w.pod[4].left_out, "mlx5_0/1: port is DOWN");
+    ni_compare_pods(&w.job, &w.policy, &w.f);
+    only(NI_F_JOB_RAILS_DIFFER, 1, "rails",
+         "1 on pod-1 (node-1), pod-4 (node-4), 2 on 4 others; pod-4 (node-4) left out mlx5_0/1: "
+         "port "
+         "is DOWN");
 }
 
 /* Two bad paths are named, and the others counted: one of them is not many. */
