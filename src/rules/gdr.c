@@ -128,7 +128,7 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
     if (off) {
         *ret_why = "NCCL_DMABUF_ENABLE=0 and no peer memory module";
         ni_report(w->f, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
-                  "DMA-BUF is off with NCCL%s, and no peer memory module is loaded",
+                  "NCCL%s leaves DMA-BUF off, and no peer memory module is loaded",
                   ni_user_versions(w, "NCCL_DMABUF_ENABLE"));
         return false;
     }
