@@ -261,13 +261,33 @@ bool ni_log_is_nobodys(const struct ni_log *log, const struct ni_log_hit *h)
 
 /* ---- all ---- */
 
-/* Returns true if the log has several processes, and each is alone in its job. */
-static bool are_alone(const struct ni_log *log)
+/* Returns true if all ranks of the communicator are GPUs of this process. */
+static bool is_alone(const struct ni_log_rank *process)
 {
-    for (unsigned i = 0; i < log->n; i++)
-        if (log->order[i]->size != 1 || log->order[i]->process != log->order[i]->process->process)
-            return false;
-    return log->n > 1 && log->order[0]->process != log->order[log->n - 1]->process;
+    int ranks = 0, size = 0;
+
+    for (const struct ni_log_rank *r = process; r; r = r->next) {
+        size = r->size > size ? r->size : size;
+        ranks += r->rank >= 0 && r->size > 0;
+    }
+    return size > 0 && ranks == size;
+}
+
+/* Returns how many processes there are, if there are several and each is alone in its job; else
+   0. */
+static unsigned count_alone(const struct ni_log *log)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->process == r)
+            n++;
+        if (r->process == r && !is_alone(r))
+            return 0;
+    }
+    return n > 1 ? n : 0;
 }
 
 /* A process that warned or stopped before NCCL gave it a number counts if a rank is missing: it may
@@ -303,5 +323,5 @@ void ni_log_sort_ranks(struct ni_log *log)
         if (!r->earlier)
             log->order[log->n++] = r;
     }
-    log->alone = are_alone(log);
+    log->alone = count_alone(log);
 }

@@ -110,7 +110,9 @@ static unsigned mark(struct ni_log *log, unsigned what)
 /* Returns the meaning of the hit: its line's own, or that of the finding. */
 static const char *cause_text(const struct ni_log_hit *h, enum ni_finding_id id)
 {
-    return h->row->cause ? h->row->cause : ni_log_cause[id];
+    const bool by_family = id == NI_F_LOG_SOCKET_FAMILY;
+
+    return h->row->cause && !by_family ? h->row->cause : ni_log_cause[id];
 }
 
 /* Puts what may have kept a rank away that found no store. */
@@ -346,15 +348,15 @@ static void judge_alone(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96);
 
-    if (!log->alone)
+    if (log->alone == 0)
         return;
-    ni_putf(&who, "%u processes", log->n);
+    ni_putf(&who, "%u processes", log->alone);
     ni_log_put_hosts(&who, log, mark(log, ~0U) > 0);
     ni_report(
         f, NI_F_LOG_ALONE, who.buf,
-        "each of them is rank 0 of a job of its own: %u jobs of one process each, not one job "
-        "of %u ranks. The launcher gave them no ranks, or nccl-tests was built without MPI=1",
-        log->n, log->n);
+        "each of them is a job of its own: %u jobs of one process each, not one job of %u ranks. "
+        "The launcher gave them no ranks, or nccl-tests was built without MPI=1",
+        log->alone, log->n);
 }
 
 static void judge_ranks(struct ni_log *log, struct ni_findings *f)
@@ -535,8 +537,8 @@ static void put_count(struct ni_text *t, const struct ni_log *log)
     while (nameless < log->n && log->order[nameless]->rank < 0)
         nameless++;
     const unsigned named = log->n - nameless;
-    if (log->alone)
-        ni_putf(t, "%u jobs of one process each", log->n);
+    if (log->alone > 0)
+        ni_putf(t, "%u jobs of one process each", log->alone);
     else if (last && last->size > (int)named)
         ni_putf(t, "%u of %d ranks", named, last->size);
     else if (named > 0)
@@ -592,7 +594,7 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
         ni_put(t, ", over sockets: ");
         put_socket_reason(t, log, REASON);
     } else if (local > 0 && local == log->n) {
-        ni_put(t, log->alone ? ", without a network" : ", one node: no network needed");
+        ni_put(t, log->alone > 0 ? ", without a network" : ", one node: no network needed");
     } else if (rdma > 0) {
         put_ranks_hcas(t, log);
     } else if (log->n_rank > 0 || log->version != 0) {

@@ -106,7 +106,8 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_USER_NET_NONE] = "the network that NCCL_NET demands cannot be used",
     [NI_F_USER_SOCKET_NONE] = "no usable interface fits NCCL_SOCKET_IFNAME",
     [NI_F_USER_TOPO_UNREADABLE] = "NCCL cannot use the file that NCCL_TOPO_FILE names",
-    [NI_F_USER_VALUE_IGNORED] = "NCCL does not know the value, and stops",
+    [NI_F_USER_VALUE_IGNORED] =
+        "NCCL does not know the value (of NCCL_ALGO or NCCL_PROTO), and stops",
     [NI_F_VERBS_CONNECT] =
         "a GID is wrong at one of the two ends, or there is no route to the other end",
     [NI_F_VERBS_DMABUF] = "the RDMA driver cannot register GPU memory as DMA-BUF",
@@ -160,6 +161,8 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Failed to open libibverbs.so", "2.17-2.29.7", LOG_LIBIBVERBS, WHY),
     FAULT("Count not open libibverbs", "2.30.3-2.30.7, 2.31.2", LOG_LIBIBVERBS, WHY),
     FAULT("Could not open libibverbs", "2.32.3", LOG_LIBIBVERBS, WHY),
+    /* rdma-core init.c match_device, for HCAs whose device node is in the container alone
+       (try_access_device) */
     BECAUSE("does not support the kernel ABI of %d", "rdma-core 17-56", LOG_PROVIDER, WHY,
             "the image's provider (driver of libibverbs) does not fit the node's RDMA driver"),
     BECAUSE("no userspace device-specific driver found for", "rdma-core 17-56", LOG_PROVIDER, WHY,
@@ -199,7 +202,9 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("MNNVL (cliqueSize %d) is available but", "2.27.3-2.30.7", IMEX_CHANNEL_MISSING, FATAL,
             "NVLink between nodes does not work: the pod has no IMEX channel"),
     /* ---- the first contact ---- */
-    FAULT("Bootstrap : no socket interface", ALL, USER_SOCKET_NONE, 0),
+    BECAUSE("Bootstrap : no socket interface", ALL, USER_SOCKET_NONE, 0,
+            "NCCL finds no interface: none fits NCCL_SOCKET_IFNAME or has an address of "
+            "NCCL_SOCKET_FAMILY, or none is up"),
     FAULT("No usable listening interface found", ALL, LOG_COMM_ID, 0),
     BECAUSE("Invalid NCCL_COMM_ID", ALL, LOG_COMM_ID, 0,
             "NCCL_COMM_ID is no address: it needs IP:PORT, or HOST:PORT with a name that resolves"),

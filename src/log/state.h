@@ -188,9 +188,9 @@ struct ni_log {
     /* by the name of an HCA: the host, as the place of its first rank + 1 */
     uint16_t hca_of[NI_LOG_WORDS];
     unsigned n;
-    unsigned attempts;               /* of the job, as far as the log shows them: at least 1 */
-    bool old_in_order;               /* all ranks of the earlier ones ended in order */
-    bool alone;                      /* each process is a job of its own, and there are several */
+    unsigned attempts; /* of the job, as far as the log shows them: at least 1 */
+    bool old_in_order; /* all ranks of the earlier ones ended in order */
+    unsigned alone;    /* processes, if there are several and each is a job of its own; else 0 */
     bool job_failed[NI_LOG_WORDS];   /* by commId: a rank of it failed */
     bool job_over[NI_LOG_WORDS];     /* by commId: an earlier attempt */
     bool old_in[NI_LOG_WORDS];       /* by file: it has processes of an earlier attempt */
