@@ -2,9 +2,11 @@
 # preflight between processes of this machine, without RDMA: who takes part, what each says, --once, and when `run` starts
 # the command. With RDMA: the lab (docs/dev/lab.md); many pods: tests/preflight.
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2030,SC2031 # each part has its own folder and count
 set -u
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/lib"
+own_network
 bin=$(program)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -13,30 +15,56 @@ export NCCLINIT_TERMINATION_LOG="$dir/none"
 outside_jobs
 port=$((20000 + $$ % 10000))
 
+# Most of the time pods wait for others: the parts of this test, a function each, wait at the same time.
+parts=
+part() { # FUNCTION: with a folder and a port of its own
+    port=$((port + 1))
+    (
+        dir=$dir/$1
+        mkdir "$dir"
+        cd "$dir" || exit 1
+        failures=0
+        "$1"
+        finish
+    ) >"$1.said" 2>&1 &
+    parts="$parts $1=$!"
+}
+
+# until COMMAND...: until it succeeds, at most a minute
+until_it() {
+    for _ in $(seq 600); do
+        ! "$@" >/dev/null 2>&1 || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
 # ---- who takes part --------------------------------------------------------------------------
 
-usage "nothing tells" "*--peers*" preflight
-usage "no rank" "*rank*" preflight --peers=localhost
-usage "a rank too large" "*rank*" preflight --peers=localhost --rank=2 --ranks=2
-usage "a recorded node" "*preflight*needs the devices of this machine*" preflight --root="$(nodes)/h100-12dev.tree"
-usage "--preflight of the verb" "*is not an option of \`preflight\`*" preflight --preflight=warn
-usage "--preflight=on" "--preflight: \`on\` is not valid; expected one of: off, warn, require" --preflight=on -- true
-out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
-matches "one pod" "0 preflight: not tested: one pod takes part: *no port*" "$status $out"
-: >told
-out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 --strict --termination-log="$dir/told" 2>err) && status=0 || status=$?
-matches "one pod, --strict" "1 preflight: bad: one pod takes part: *no port*" "$status $out"
-matches "one pod: the termination log" "*error: preflight: bad: one pod takes part: *" "$(cat told)"
-out=$(LOCAL_RANK=1 "$bin" preflight --peers=localhost --rank=0 --ranks=2 2>&1) && status=0 || status=$?
-matches "another process of the pod" "0 *left to local rank 0*" "$status $out"
-out=$(LOCAL_RANK=1 "$bin" preflight --json --peers=localhost --rank=0 --ranks=2 2>/dev/null) && status=0 || status=$?
-matches "another process of the pod: JSON" '0 {*"verdict": "good",*"line": "good: left to local rank 0 of this pod"*' "$status $out"
-"$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 >out 2>err
-out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
-same "--once of the verb: said again" "0 preflight: not tested: from an earlier start, kept in once.verb" "$status $out"
-echo "bad: nccl-init preflight: 0/1 test" >once.verb
-out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 --job=test 2>err) && status=0 || status=$?
-same "--once of the verb: bad" "1 preflight: bad: from an earlier start, kept in once.verb" "$status $out"
+takes_part() {
+    usage "nothing tells" "*--peers*" preflight
+    usage "no rank" "*rank*" preflight --peers=localhost
+    usage "a rank too large" "*rank*" preflight --peers=localhost --rank=2 --ranks=2
+    usage "a recorded node" "*preflight*needs the devices of this machine*" preflight --root="$(nodes)/h100-12dev.tree"
+    usage "--preflight of the verb" "*is not an option of \`preflight\`*" preflight --preflight=warn
+    usage "--preflight=on" "--preflight: \`on\` is not valid; expected one of: off, warn, require" --preflight=on -- true
+    out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
+    matches "one pod" "0 preflight: not tested: one pod takes part: *no port*" "$status $out"
+    : >told
+    out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 --strict --termination-log="$dir/told" 2>err) && status=0 || status=$?
+    matches "one pod, --strict" "1 preflight: bad: one pod takes part: *no port*" "$status $out"
+    matches "one pod: the termination log" "*error: preflight: bad: one pod takes part: *" "$(cat told)"
+    out=$(LOCAL_RANK=1 "$bin" preflight --peers=localhost --rank=0 --ranks=2 2>&1) && status=0 || status=$?
+    matches "another process of the pod" "0 *left to local rank 0*" "$status $out"
+    out=$(LOCAL_RANK=1 "$bin" preflight --json --peers=localhost --rank=0 --ranks=2 2>/dev/null) && status=0 || status=$?
+    matches "another process of the pod: JSON" '0 {*"verdict": "good",*"line": "good: left to local rank 0 of this pod"*' "$status $out"
+    "$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 >out 2>err
+    out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
+    same "--once of the verb: said again" "0 preflight: not tested: from an earlier start, kept in once.verb" "$status $out"
+    echo "bad: nccl-init preflight: 0/1 test" >once.verb
+    out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 --job=test 2>err) && status=0 || status=$?
+    same "--once of the verb: bad" "1 preflight: bad: from an earlier start, kept in once.verb" "$status $out"
+}
 
 # ---- two of them -----------------------------------------------------------------------------
 
@@ -49,76 +77,81 @@ pod() {
         echo $? >"$n.status"
     } &
 }
-pod 1 preflight
-pod 0 preflight
-wait
-same "two meet" "0 0" "$(cat 0.status 1.status | xargs)"
-matches "pod 0 tells all" "preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*job.rdma.none*" "$(cat 0.out)"
-matches "pod 1 the sentence" "preflight: not tested: *2 of 2 pods came*" "$(cat 1.out)"
-same "and no more" 1 "$(wc -l <1.out | tr -d ' ')"
-matches "a line for each phase" "*nccl-init: preflight: waiting for 2 pods*" "$(cat 0.err)"
-pod 1 preflight --strict --json
-pod 0 preflight --strict --json
-wait
-same "--strict" "1 1" "$(cat 0.status 1.status | xargs)"
-matches "JSON of pod 0" '{*"schema": 1,*"verdict": "bad",*"missing": \[\],*' "$(cat 0.out)"
-matches "JSON of pod 1" '{*"schema": 1,*"verdict": "bad",*"line": "bad: *' "$(cat 1.out)"
-pod 1 preflight --strict --mode=tcp
-pod 0 preflight --strict --mode=tcp
-wait
-same "--strict, and TCP is meant" "0 0" "$(cat 0.status 1.status | xargs)"
-same "TCP is meant: the sentence" "preflight: not tested: no pod of the job has a rail; 2 of 2 pods came" "$(cat 1.out)"
-pod 1 preflight --json
-pod 0 preflight --json
-wait
-matches "JSON: not tested" '0 0 {*"verdict": "not tested",*"missing": \[\],*' "$(cat 0.status 1.status | xargs) $(cat 0.out)"
-pod 1 preflight --mode=tcp
-pod 0 preflight --mode=tcp --require=rdma
-wait
-matches "TCP, and RDMA is required" "1 1 preflight: bad: no pod of the job has a rail*" "$(cat 0.status 1.status 0.out | xargs)"
-: >told
-pod 0 preflight --within=1 --svg=picture.svg --termination-log="$dir/told"
-wait
-same "nobody comes" 1 "$(cat 0.status)"
-matches "who" "*job.missing*1 of 2 pods never came: rank 1*" "$(cat 0.out)"
-matches "the termination log" "nccl-init: error: preflight: bad: 1 of 2 pods never came*nccl-init: error: job.missing*" "$(cat told)"
-matches "a picture" "*<svg *" "$(cat picture.svg)"
-pod 1 preflight --within=1
-wait
-same "pod 0 does not come" 1 "$(cat 1.status)"
-matches "who is not there" "preflight: bad: *localhost*the others have started, or never came" "$(cat 1.out)"
-pod 0 preflight --within=2
-out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=1) && status=0 || status=$?
-matches "another job's pod 0" "1 preflight: bad: pod 0 refused this pod: its key is not that of pod 0: another job, or attempt*" "$status $out"
-wait
-# what pod 0 said is not forgotten when it is gone
-pod 0 preflight --within=2
-out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=4) && status=0 || status=$?
-matches "another job's pod 0, which ends" \
-    "1 preflight: bad: localhost port $port: ECONNREFUSED *; before that, pod 0 refused this pod: its key is not *" "$status $out"
-wait
+
 # pod 0 waits as long as the pods that are there, not as one that was killed
 three() { # RANK SECONDS
     exec "$bin" preflight --peers=localhost:$port --rank="$1" --ranks=3 --job=test --within="$2" >"$1.out" 2>&1
 }
-three 0 30 &
-three 1 2 &
-sleep 1
-kill -KILL $!
-sleep 3
-three 1 30 &
-three 2 30 &
-wait
-matches "a pod that is killed and comes again" "*preflight: not tested: *3 of 3 pods came*" "$(cat 0.out)"
-pod 1 preflight --svg=nowhere/picture.svg
-pod 0 preflight --svg=nowhere/picture.svg
-wait
-same "no folder for the picture" "1 0" "$(cat 0.status 1.status | xargs)"
-matches "no folder: said" "*error: nowhere/picture.svg: ENOENT (*)*" "$(cat 0.err)"
-pod 0 preflight
-"$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=test >/dev/full 2>err && status=0 || status=$?
-wait
-same "no room for the sentence" "1 0" "$status $(cat 0.status)"
+
+two_of_them() {
+    pod 1 preflight
+    pod 0 preflight
+    wait
+    same "two meet" "0 0" "$(cat 0.status 1.status | xargs)"
+    matches "pod 0 tells all" "preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*job.rdma.none*" "$(cat 0.out)"
+    matches "pod 1 the sentence" "preflight: not tested: *2 of 2 pods came*" "$(cat 1.out)"
+    same "and no more" 1 "$(wc -l <1.out | tr -d ' ')"
+    matches "a line for each phase" "*nccl-init: preflight: waiting for 2 pods*" "$(cat 0.err)"
+    pod 1 preflight --strict --json
+    pod 0 preflight --strict --json
+    wait
+    same "--strict" "1 1" "$(cat 0.status 1.status | xargs)"
+    matches "JSON of pod 0" '{*"schema": 1,*"verdict": "bad",*"missing": \[\],*' "$(cat 0.out)"
+    matches "JSON of pod 1" '{*"schema": 1,*"verdict": "bad",*"line": "bad: *' "$(cat 1.out)"
+    pod 1 preflight --strict --mode=tcp
+    pod 0 preflight --strict --mode=tcp
+    wait
+    same "--strict, and TCP is meant" "0 0" "$(cat 0.status 1.status | xargs)"
+    same "TCP is meant: the sentence" "preflight: not tested: no pod of the job has a rail; 2 of 2 pods came" "$(cat 1.out)"
+    pod 1 preflight --json
+    pod 0 preflight --json
+    wait
+    matches "JSON: not tested" '0 0 {*"verdict": "not tested",*"missing": \[\],*' "$(cat 0.status 1.status | xargs) $(cat 0.out)"
+    pod 1 preflight --mode=tcp
+    pod 0 preflight --mode=tcp --require=rdma
+    wait
+    matches "TCP, and RDMA is required" "1 1 preflight: bad: no pod of the job has a rail*" "$(cat 0.status 1.status 0.out | xargs)"
+    : >told
+    pod 0 preflight --within=1 --svg=picture.svg --termination-log="$dir/told"
+    wait
+    same "nobody comes" 1 "$(cat 0.status)"
+    matches "who" "*job.missing*1 of 2 pods never came: rank 1*" "$(cat 0.out)"
+    matches "the termination log" "nccl-init: error: preflight: bad: 1 of 2 pods never came*nccl-init: error: job.missing*" "$(cat told)"
+    matches "a picture" "*<svg *" "$(cat picture.svg)"
+    pod 1 preflight --within=1
+    wait
+    same "pod 0 does not come" 1 "$(cat 1.status)"
+    matches "who is not there" "preflight: bad: *localhost*the others have started, or never came" "$(cat 1.out)"
+    pod 0 preflight --within=2
+    out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=1) && status=0 || status=$?
+    matches "another job's pod 0" "1 preflight: bad: pod 0 refused this pod: its key is not that of pod 0: another job, or attempt*" "$status $out"
+    wait
+    # what pod 0 said is not forgotten when it is gone
+    pod 0 preflight --within=2
+    out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=4) && status=0 || status=$?
+    matches "another job's pod 0, which ends" \
+        "1 preflight: bad: localhost port $port: ECONNREFUSED *; before that, pod 0 refused this pod: its key is not *" "$status $out"
+    wait
+    three 0 30 &
+    three 1 2 &
+    killed=$!
+    sleep 1 # until pod 0 knows it
+    kill -KILL "$killed"
+    sleep 3 # longer than it would have waited
+    three 1 30 &
+    three 2 30 &
+    wait
+    matches "a pod that is killed and comes again" "*preflight: not tested: *3 of 3 pods came*" "$(cat 0.out)"
+    pod 1 preflight --svg=nowhere/picture.svg
+    pod 0 preflight --svg=nowhere/picture.svg
+    wait
+    same "no folder for the picture" "1 0" "$(cat 0.status 1.status | xargs)"
+    matches "no folder: said" "*error: nowhere/picture.svg: ENOENT (*)*" "$(cat 0.err)"
+    pod 0 preflight
+    "$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=test >/dev/full 2>err && status=0 || status=$?
+    wait
+    same "no room for the sentence" "1 0" "$status $(cat 0.status)"
+}
 
 # ---- the key -----------------------------------------------------------------------------------
 
@@ -130,86 +163,92 @@ keyed() {
     "$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=hush-other --within=1 "$@" >key.2 2>&1
     wait
 }
-keyed --once=key.kept --log-level=debug
-same "the file of --once has the key: for its owner alone" 600 "$(stat -c %a key.kept)"
-rm key.kept
-keyed --json --strict
-same "no key is printed" "" "$(grep -l hush key.? || true)"
-usage "a key that would be cut" "*the key of the job is longer than 127 characters*" preflight \
-    --peers=localhost --rank=0 --ranks=2 --job="$(printf 'hush%.0s' 1 2 3 4 5 6 7 8)$(printf '%0100d' 0)"
-same "... is not printed either" "" "$(grep hush err || true)"
+
 nameless() { # [COMMAND]: pod 0, whose key is only its name; nobody comes
     "$@" "$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --within=1 2>&1
 }
-if [ -e /proc/sys/net/core/netdev_max_backlog ]; then
-    matches "no key, on a host network" "*warning: job.key.host*the name of pod 0, whose address *" "$(nameless)"
-    out=$("$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 -- echo ran 2>err) && status=0 || status=$?
-    matches "... and require" "125 *error: *the job has no key but the name of pod 0*--job=KEY*" "$status $out$(cat err)"
-else
-    skip "no key, on a host network" "this is none"
-fi
-if unshare -n true 2>/dev/null; then
-    matches "no key" "*info: job.key.name*the job has no key but the name of pod 0*" "$(nameless unshare -n)"
-    out=$(unshare -n "$bin" --preflight=require --peers=localhost:$port --rank=0 --ranks=2 --within=1 -- echo ran 2>err) && status=0 || status=$?
-    matches "... and require: it is tried" "125 *1 of 2 pods never came*" "$status $out$(cat err)"
-else
-    skip "no key" "no network namespace of its own"
-fi
+
+the_key() {
+    keyed --once=key.kept --log-level=debug
+    same "the file of --once has the key: for its owner alone" 600 "$(stat -c %a key.kept)"
+    rm key.kept
+    keyed --json --strict
+    same "no key is printed" "" "$(grep -l hush key.? || true)"
+    usage "a key that would be cut" "*the key of the job is longer than 127 characters*" preflight \
+        --peers=localhost --rank=0 --ranks=2 --job="$(printf 'hush%.0s' 1 2 3 4 5 6 7 8)$(printf '%0100d' 0)"
+    same "... is not printed either" "" "$(grep hush err || true)"
+    if [ -e /proc/sys/net/core/netdev_max_backlog ]; then
+        matches "no key, on a host network" "*warning: job.key.host*the name of pod 0, whose address *" "$(nameless)"
+        out=$("$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 -- echo ran 2>err) && status=0 || status=$?
+        matches "... and require" "125 *error: *the job has no key but the name of pod 0*--job=KEY*" "$status $out$(cat err)"
+    else
+        skip "no key, on a host network" "this is none"
+    fi
+    if unshare -n true 2>/dev/null; then
+        matches "no key" "*info: job.key.name*the job has no key but the name of pod 0*" "$(nameless unshare -n)"
+        out=$(unshare -n "$bin" --preflight=require --peers=localhost:$port --rank=0 --ranks=2 --within=1 -- echo ran 2>err) && status=0 || status=$?
+        matches "... and require: it is tried" "125 *1 of 2 pods never came*" "$status $out$(cat err)"
+    else
+        skip "no key" "no network namespace of its own"
+    fi
+}
 
 # ---- a secret ----------------------------------------------------------------------------------
 
-printf 'hush-0123456789abcdef' >secret
-printf 'hush-0123456789abcdef\n' >newline
-printf 'too-short' >short
-pod 1 preflight --job-secret=secret --json --log-level=debug
-export NCCLINIT_JOB_SECRET=secret
-pod 0 preflight --json --log-level=debug
-unset NCCLINIT_JOB_SECRET
-wait
-matches "a secret" '0 0 {*"line": "not tested: no pod of the job has a rail; 2 of 2 pods came"*' "$(cat 0.status 1.status | xargs) $(cat 0.out)"
-same "... is in no output" "" "$(grep -l hush ./?.out ./?.err || true)"
-pod 0 preflight --job-secret=secret --within=3
-pod 1 preflight --job-secret=newline --within=1
-wait
-same "another secret: a newline is a byte" "1 preflight: bad: pod 0 has another secret than this pod (--job-secret)" "$(cat 1.status 1.out | xargs)"
-matches "another secret: at pod 0" "*1 of 2 pods never came*(refused: strangers: *without the key or secret of the job; the last one from *)*" "$(cat 0.out)"
-pod 0 preflight --job-secret=secret --within=3
-pod 1 preflight --within=1
-wait
-matches "a secret at pod 0 alone" "1 preflight: bad: pod 0 refused this pod: it has no secret (--job-secret), and pod 0 has one*" "$(cat 1.status 1.out | xargs)"
-pod 0 preflight --within=3
-pod 1 preflight --job-secret=secret --within=1
-wait
-matches "a secret, and none at pod 0" "1 preflight: bad: pod 0 has no secret, and this pod has one: --job-secret is for all pods*" "$(cat 1.status 1.out | xargs)"
-for n in 0 1; do
-    pod "$n" preflight --job-secret=absent
+secrets() {
+    printf 'hush-0123456789abcdef' >secret
+    printf 'hush-0123456789abcdef\n' >newline
+    printf 'too-short' >short
+    pod 1 preflight --job-secret=secret --json --log-level=debug
+    export NCCLINIT_JOB_SECRET=secret
+    pod 0 preflight --json --log-level=debug
+    unset NCCLINIT_JOB_SECRET
     wait
-    matches "no such file, rank $n" "1 preflight: bad: --job-secret: absent: ENOENT (*); mount the Secret of the job there" "$(cat "$n.status" "$n.out" | xargs)"
-    pod "$n" preflight --job-secret=short
+    matches "a secret" '0 0 {*"line": "not tested: no pod of the job has a rail; 2 of 2 pods came"*' "$(cat 0.status 1.status | xargs) $(cat 0.out)"
+    same "... is in no output" "" "$(grep -l hush ./?.out ./?.err || true)"
+    pod 0 preflight --job-secret=secret --within=3
+    pod 1 preflight --job-secret=newline --within=1
     wait
-    matches "too few bytes, rank $n" "1 preflight: bad: --job-secret: short: it must have 16 to 1024 bytes; *" "$(cat "$n.status" "$n.out" | xargs)"
-done
-out=$(NCCLINIT_JOB_SECRET=absent "$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 -- echo ran 2>&1) && status=0 || status=$?
-matches "no such file, and require" "125 *error: command not started: --preflight=require, but the preflight is bad: --job-secret: absent: *" "$status $out"
-# What the command has of it: no variable, and no descriptor. Its process never read it.
-for n in 0 1; do
-    NCCLINIT_JOB_SECRET=secret "$bin" --preflight=require --mode=tcp --peers=localhost:$port --rank="$n" --ranks=2 --job=test -- \
-        sh -c 'env; ls -l /proc/self/fd' >"$n.out" 2>&1 &
-done
-wait
-matches "before a command" "*PATH=*" "$(cat 1.out)"
-same "... which has nothing of it" "" "$(grep -i 'hush\|secret$\|JOB_SECRET' 0.out 1.out || true)"
-if [ -e /proc/sys/net/core/netdev_max_backlog ]; then
-    for n in 0 1; do # without --job
-        "$bin" --preflight=require --mode=tcp --job-secret=secret --peers=localhost:$port --rank="$n" --ranks=2 -- echo ran >"$n.out" 2>"$n.err" &
+    same "another secret: a newline is a byte" "1 preflight: bad: pod 0 has another secret than this pod (--job-secret)" "$(cat 1.status 1.out | xargs)"
+    matches "another secret: at pod 0" "*1 of 2 pods never came*(refused: strangers: *without the key or secret of the job; the last one from *)*" "$(cat 0.out)"
+    pod 0 preflight --job-secret=secret --within=3
+    pod 1 preflight --within=1
+    wait
+    matches "a secret at pod 0 alone" "1 preflight: bad: pod 0 refused this pod: it has no secret (--job-secret), and pod 0 has one*" "$(cat 1.status 1.out | xargs)"
+    pod 0 preflight --within=3
+    pod 1 preflight --job-secret=secret --within=1
+    wait
+    matches "a secret, and none at pod 0" "1 preflight: bad: pod 0 has no secret, and this pod has one: --job-secret is for all pods*" "$(cat 1.status 1.out | xargs)"
+    for n in 0 1; do
+        pod "$n" preflight --job-secret=absent
+        wait
+        matches "no such file, rank $n" "1 preflight: bad: --job-secret: absent: ENOENT (*); mount the Secret of the job there" "$(cat "$n.status" "$n.out" | xargs)"
+        pod "$n" preflight --job-secret=short
+        wait
+        matches "too few bytes, rank $n" "1 preflight: bad: --job-secret: short: it must have 16 to 1024 bytes; *" "$(cat "$n.status" "$n.out" | xargs)"
+    done
+    out=$(NCCLINIT_JOB_SECRET=absent "$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 -- echo ran 2>&1) && status=0 || status=$?
+    matches "no such file, and require" "125 *error: command not started: --preflight=require, but the preflight is bad: --job-secret: absent: *" "$status $out"
+    # What the command has of it: no variable, and no descriptor. Its process never read it.
+    for n in 0 1; do
+        NCCLINIT_JOB_SECRET=secret "$bin" --preflight=require --mode=tcp --peers=localhost:$port --rank="$n" --ranks=2 --job=test -- \
+            sh -c 'env; ls -l /proc/self/fd' >"$n.out" 2>&1 &
     done
     wait
-    same "no key but a secret, on a host network, and require" "ran ran" "$(cat 0.out 1.out | xargs)"
-    "$bin" preflight --mode=tcp --job-secret=secret --peers=localhost:$port --rank=0 --ranks=2 --within=1 >out 2>&1
-    matches "... and it is only told" "*info: job.key.name*" "$(cat out)"
-else
-    skip "a secret on a host network" "this is none"
-fi
+    matches "before a command" "*PATH=*" "$(cat 1.out)"
+    same "... which has nothing of it" "" "$(grep -i 'hush\|secret$\|JOB_SECRET' 0.out 1.out || true)"
+    if [ -e /proc/sys/net/core/netdev_max_backlog ]; then
+        for n in 0 1; do # without --job
+            "$bin" --preflight=require --mode=tcp --job-secret=secret --peers=localhost:$port --rank="$n" --ranks=2 -- echo ran >"$n.out" 2>"$n.err" &
+        done
+        wait
+        same "no key but a secret, on a host network, and require" "ran ran" "$(cat 0.out 1.out | xargs)"
+        "$bin" preflight --mode=tcp --job-secret=secret --peers=localhost:$port --rank=0 --ranks=2 --within=1 >out 2>&1
+        matches "... and it is only told" "*info: job.key.name*" "$(cat out)"
+    else
+        skip "a secret on a host network" "this is none"
+    fi
+}
 
 # ---- before a command ------------------------------------------------------------------------
 
@@ -222,147 +261,164 @@ runs() {
         echo $? >"$n.status"
     } &
 }
-runs 1 --preflight=require --once=once.1
-runs 0 --preflight=require --mode=tcp --once=once.0
-wait
-same "not tested: with --mode=tcp alone it starts" "0 ran 125" "$(cat 0.status 0.out 1.status 1.out | xargs)"
-matches "not tested: said" "*nccl-init: preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*" "$(cat 0.err)"
-matches "not tested: why" "*error: command not started: --preflight=require, but the preflight is not tested: no pod of the job has a rail; *" "$(cat 1.err)"
-same "not tested, and not enough: not kept" no "$([ -e once.1 ] && echo yes || echo no)"
-runs 1 --preflight=require --mode=tcp --once=once.1
-runs 0 --preflight=require --mode=tcp --once=once.2
-wait
-same "a verdict that is enough" "0 ran 0 ran" "$(cat 0.status 0.out 1.status 1.out | xargs)"
-runs 1 --preflight=require --mode=tcp --once=once.1
-wait
-same "--once: skipped" "0 ran" "$(cat 1.status 1.out | xargs)"
-matches "--once: said" "*nccl-init: preflight: not tested: from an earlier start, kept in once.1*" "$(cat 1.err)"
-# replaced while the others run: nobody is there
-for n in 0 1; do
-    runs "$n" --preflight=require --mode=tcp --within=1 --once=once.late
+
+before_a_command() {
+    runs 1 --preflight=require --once=once.1
+    runs 0 --preflight=require --mode=tcp --once=once.0
     wait
-    same "late, rank $n: refused" "125" "$(cat "$n.status" "$n.out" | xargs)"
-    runs "$n" --preflight=require --mode=tcp --within=1 --once=once.late --late=selftest
+    same "not tested: with --mode=tcp alone it starts" "0 ran 125" "$(cat 0.status 0.out 1.status 1.out | xargs)"
+    matches "not tested: said" "*nccl-init: preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*" "$(cat 0.err)"
+    matches "not tested: why" "*error: command not started: --preflight=require, but the preflight is not tested: no pod of the job has a rail; *" "$(cat 1.err)"
+    same "not tested, and not enough: not kept" no "$([ -e once.1 ] && echo yes || echo no)"
+    runs 1 --preflight=require --mode=tcp --once=once.1
+    runs 0 --preflight=require --mode=tcp --once=once.2
     wait
-    same "late, rank $n: starts" "0 ran" "$(cat "$n.status" "$n.out" | xargs)"
-    matches "late, rank $n: said" "*nccl-init: warning: preflight: not tested: no other pod was found within 1 s; this pod starts late: *" "$(cat "$n.err")"
-    same "late, rank $n: not kept" no "$([ -e once.late ] && echo yes || echo no)"
-    runs "$n" --preflight=require --within=1 --late=selftest
+    same "a verdict that is enough" "0 ran 0 ran" "$(cat 0.status 0.out 1.status 1.out | xargs)"
+    runs 1 --preflight=require --mode=tcp --once=once.1
     wait
-    same "late, rank $n, nothing to test: refused" "125" "$(cat "$n.status" "$n.out" | xargs)"
-done
-runs 1 --preflight=require --once=once.1 --within=1
-wait
-same "--once: not tested, and not enough" "125" "$(cat 1.status 1.out | xargs)"
-rm once.2
-runs 1 --preflight=require --once=once.1 --job=another --within=1
-wait
-same "--once: not of another attempt" "125" "$(cat 1.status 1.out | xargs)"
-: >log
-runs 0 --preflight=require --within=1 --once=once.2 --termination-log="$dir/log"
-wait
-same "require: not started" "125" "$(cat 0.status 0.out | xargs)"
-matches "require: why" "*error: command not started: --preflight=require, but the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
-matches "require: termination log" "nccl-init: error: command not started: --preflight=require, but *rank 1*" "$(cat log)"
-same "require: finding" 1 "$(grep -c 'error: require.preflight: User: ' 0.err)"
-same "require: a bad verdict is not kept" no "$([ -e once.2 ] && echo yes || echo no)"
-runs 0 --preflight=warn --within=1 --once=once.2
-wait
-same "warn: started" "0 ran" "$(cat 0.status 0.out | xargs)"
-matches "warn: said" "*warning: preflight: bad: 1 of 2 pods never came*" "$(cat 0.err)"
-runs 0 --preflight=warn --strict --within=1 --once=once.3
-wait
-same "warn, --strict: not started" "125" "$(cat 0.status 0.out | xargs)"
-matches "warn, --strict: why" "*error: job.missing: *error: command not started: --strict, and the preflight is bad*" "$(cat 0.err)"
-same "warn, --strict: a bad verdict is not kept" no "$([ -e once.3 ] && echo yes || echo no)"
-runs 0 --preflight=warn --strict --within=1 --once=once.2
-wait
-matches "warn, --strict: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
-runs 0 --preflight=warn --within=60 --once=once.2
-wait
-same "warn: kept" "0 ran" "$(cat 0.status 0.out | xargs)"
-runs 0 --preflight=require --within=1 --once=once.2
-wait
-matches "require: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
-# Nothing else is taken for a verdict, or replaced by one.
-echo precious >precious
-ln -s precious link
-for once in precious link "$dir"; do
-    out=$("$bin" --preflight=require --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once="$once" -- echo ran 2>err) && status=0 || status=$?
-    same "--once: $once: started" "0 ran" "$status $out"
-    matches "--once: $once: said" "*warning: preflight: $once: *" "$(cat err)"
-done
-same "--once: what is no verdict stays" "precious precious" "$(cat precious) $(readlink link)"
-echo "good: nccl-init preflight: 0/1 a" >planted
-chown 65534 planted 2>/dev/null && {
-    out=$("$bin" --preflight=require --peers=localhost --rank=0 --ranks=1 --job=a --once=planted -- echo ran 2>&1)
-    same "--once: another user's verdict is none" 0 "$(printf '%s\n' "$out" | grep -c 'from an earlier start')"
+    same "--once: skipped" "0 ran" "$(cat 1.status 1.out | xargs)"
+    matches "--once: said" "*nccl-init: preflight: not tested: from an earlier start, kept in once.1*" "$(cat 1.err)"
+    # replaced while the others run: nobody is there
+    for n in 0 1; do
+        runs "$n" --preflight=require --mode=tcp --within=1 --once=once.late
+        wait
+        same "late, rank $n: refused" "125" "$(cat "$n.status" "$n.out" | xargs)"
+        runs "$n" --preflight=require --mode=tcp --within=1 --once=once.late --late=selftest
+        wait
+        same "late, rank $n: starts" "0 ran" "$(cat "$n.status" "$n.out" | xargs)"
+        matches "late, rank $n: said" "*nccl-init: warning: preflight: not tested: no other pod was found within 1 s; this pod starts late: *" "$(cat "$n.err")"
+        same "late, rank $n: not kept" no "$([ -e once.late ] && echo yes || echo no)"
+        runs "$n" --preflight=require --within=1 --late=selftest
+        wait
+        same "late, rank $n, nothing to test: refused" "125" "$(cat "$n.status" "$n.out" | xargs)"
+    done
+    runs 1 --preflight=require --once=once.1 --within=1
+    wait
+    same "--once: not tested, and not enough" "125" "$(cat 1.status 1.out | xargs)"
+    rm once.2
+    runs 1 --preflight=require --once=once.1 --job=another --within=1
+    wait
+    same "--once: not of another attempt" "125" "$(cat 1.status 1.out | xargs)"
+    : >log
+    runs 0 --preflight=require --within=1 --once=once.2 --termination-log="$dir/log"
+    wait
+    same "require: not started" "125" "$(cat 0.status 0.out | xargs)"
+    matches "require: why" "*error: command not started: --preflight=require, but the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
+    matches "require: termination log" "nccl-init: error: command not started: --preflight=require, but *rank 1*" "$(cat log)"
+    same "require: finding" 1 "$(grep -c 'error: require.preflight: User: ' 0.err)"
+    same "require: a bad verdict is not kept" no "$([ -e once.2 ] && echo yes || echo no)"
+    runs 0 --preflight=warn --within=1 --once=once.2
+    wait
+    same "warn: started" "0 ran" "$(cat 0.status 0.out | xargs)"
+    matches "warn: said" "*warning: preflight: bad: 1 of 2 pods never came*" "$(cat 0.err)"
+    runs 0 --preflight=warn --strict --within=1 --once=once.3
+    wait
+    same "warn, --strict: not started" "125" "$(cat 0.status 0.out | xargs)"
+    matches "warn, --strict: why" "*error: job.missing: *error: command not started: --strict, and the preflight is bad*" "$(cat 0.err)"
+    same "warn, --strict: a bad verdict is not kept" no "$([ -e once.3 ] && echo yes || echo no)"
+    runs 0 --preflight=warn --strict --within=1 --once=once.2
+    wait
+    matches "warn, --strict: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
+    runs 0 --preflight=warn --within=60 --once=once.2
+    wait
+    same "warn: kept" "0 ran" "$(cat 0.status 0.out | xargs)"
+    runs 0 --preflight=require --within=1 --once=once.2
+    wait
+    matches "require: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
+    # Nothing else is taken for a verdict, or replaced by one.
+    echo precious >precious
+    ln -s precious link
+    for once in precious link "$dir"; do
+        out=$("$bin" --preflight=require --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once="$once" -- echo ran 2>err) && status=0 || status=$?
+        same "--once: $once: started" "0 ran" "$status $out"
+        matches "--once: $once: said" "*warning: preflight: $once: *" "$(cat err)"
+    done
+    same "--once: what is no verdict stays" "precious precious" "$(cat precious) $(readlink link)"
+    echo "good: nccl-init preflight: 0/1 a" >planted
+    chown 65534 planted 2>/dev/null && {
+        out=$("$bin" --preflight=require --peers=localhost --rank=0 --ranks=1 --job=a --once=planted -- echo ran 2>&1)
+        same "--once: another user's verdict is none" 0 "$(printf '%s\n' "$out" | grep -c 'from an earlier start')"
+    }
+    : >empty
+    "$bin" --preflight=require --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=empty -- true 2>err
+    same "--once: an empty file" "not tested: nccl-init preflight: 0/1 a" "$(cat empty)"
+    if grep -q __gcov_exit "$bin"; then
+        skip "--once: no room" "a program that counts its lines writes files of its own"
+    else
+        mkdir full
+        out=$(
+            ulimit -f 0
+            "$bin" --preflight=warn --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=full/once -- echo ran 2>&1
+        ) && status=0 || status=$?
+        matches "--once: no room (ulimit -f): started" "0 *warning: preflight: full/once: EFBIG (*ran" "$status $out"
+        same "--once: no room: nothing is left" "" "$(ls -A full)"
+    fi
+    out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
+    same "nothing tells: require" "125 " "$status $out"
+    matches "nothing tells: why" "*error: command not started: --preflight=require, but *--peers*" "$(cat err)"
+    out=$("$bin" --require=preflight -- echo ran 2>err) && status=0 || status=$?
+    matches "a word of --require" "125 *error: command not started: --require=preflight, but *--peers*" "$status $out$(cat err)"
+    out=$(LOCAL_RANK=1 "$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
+    matches "nothing tells: another process of the pod" "125 *error: command not started: --preflight=require, but *: it is not known which pods take part*" "$status $out$(cat err)"
+    out=$("$bin" --selftest=warn --preflight=warn --peers=localhost --rank=0 --ranks=1 -- echo ran 2>err) && status=0 || status=$?
+    matches "one pod" "0 ran*warning: preflight: not tested: one pod takes part: *" "$status $out$(cat err)"
+    same "one pod: each finding once" 1 "$(grep -c 'verbs.none' err)"
+    # shellcheck disable=SC2046 # words
+    env $(awk 'BEGIN { for (; i < 300; i++) print "NCCL_X" i "=" }') \
+        "$bin" --preflight=warn --peers=localhost --rank=0 --ranks=1 -- true 2>err
+    same "one pod: too many findings: said once" 1 "$(grep -c 'more findings are not shown' err)"
+    out=$("$bin" --preflight=warn -- echo ran 2>err) && status=0 || status=$?
+    matches "nothing tells: warn" "0 ran*warning: preflight: bad: it is not known which pods take part*" "$status $out$(cat err)"
 }
-: >empty
-"$bin" --preflight=require --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=empty -- true 2>err
-same "--once: an empty file" "not tested: nccl-init preflight: 0/1 a" "$(cat empty)"
-if grep -q __gcov_exit "$bin"; then
-    skip "--once: no room" "a program that counts its lines writes files of its own"
-else
-    mkdir full
-    out=$(
-        ulimit -f 0
-        "$bin" --preflight=warn --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=full/once -- echo ran 2>&1
-    ) && status=0 || status=$?
-    matches "--once: no room (ulimit -f): started" "0 *warning: preflight: full/once: EFBIG (*ran" "$status $out"
-    same "--once: no room: nothing is left" "" "$(ls -A full)"
-fi
-out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
-same "nothing tells: require" "125 " "$status $out"
-matches "nothing tells: why" "*error: command not started: --preflight=require, but *--peers*" "$(cat err)"
-out=$("$bin" --require=preflight -- echo ran 2>err) && status=0 || status=$?
-matches "a word of --require" "125 *error: command not started: --require=preflight, but *--peers*" "$status $out$(cat err)"
-out=$(LOCAL_RANK=1 "$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
-matches "nothing tells: another process of the pod" "125 *error: command not started: --preflight=require, but *: it is not known which pods take part*" "$status $out$(cat err)"
-out=$("$bin" --selftest=warn --preflight=warn --peers=localhost --rank=0 --ranks=1 -- echo ran 2>err) && status=0 || status=$?
-matches "one pod" "0 ran*warning: preflight: not tested: one pod takes part: *" "$status $out$(cat err)"
-same "one pod: each finding once" 1 "$(grep -c 'verbs.none' err)"
-# shellcheck disable=SC2046 # words
-env $(awk 'BEGIN { for (; i < 300; i++) print "NCCL_X" i "=" }') \
-    "$bin" --preflight=warn --peers=localhost --rank=0 --ranks=1 -- true 2>err
-same "one pod: too many findings: said once" 1 "$(grep -c 'more findings are not shown' err)"
-out=$("$bin" --preflight=warn -- echo ran 2>err) && status=0 || status=$?
-matches "nothing tells: warn" "0 ran*warning: preflight: bad: it is not known which pods take part*" "$status $out$(cat err)"
 
 # ---- a signal --------------------------------------------------------------------------------
 
-"$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 --job=signal -- true >/dev/null 2>&1 &
-sleep 1
-kill -TERM $!
-wait $! && status=0 || status=$?
-same "SIGTERM" 143 "$status"
-"$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --json >out 2>err &
-sleep 1
-kill -KILL "$(pgrep -P $!)"
-wait $! && status=0 || status=$?
-matches "its child is killed" '1 {*"verdict": "bad",*"line": "bad: the process of preflight was killed, or crashed"*' "$status $(cat out)"
-same "nothing is left" "" "$(pgrep -f -- "--ranks=2 --job=signal" || true)"
-"$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --within=1 >out 2>err &
-sleep 0.5
-kill -STOP "$(pgrep -P $!)"
-wait $! && status=0 || status=$?
-same "the child of pod 0 is stopped" "1 preflight: bad: its process did not answer within 1 s; was it stopped?" "$status $(cat out)"
-"$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --within=1 >out 2>err &
-sleep 0.5
-kill -STOP "$(pgrep -P $!)"
-wait $! && status=0 || status=$?
-same "the child of pod 1 is stopped" \
-    "1 preflight: bad: pod 0 was not found within 1 s: the name server does not answer, or this pod's process was stopped" "$status $(cat out)"
-# the participant of pod 0, a child of the child: pod 0 says what it knows, and does not wait for it
-"$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --job=test --within=20 >0.out 2>0.err &
-pod0=$!
-sleep 1
-kill -STOP "$(pgrep -P "$(pgrep -P $pod0)")"
-pod 1 preflight
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-    [ -s 0.out ] || sleep 1
+a_signal() {
+    "$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 --job=signal -- true >/dev/null 2>&1 &
+    until_it pgrep -P $!
+    kill -TERM $!
+    wait $! && status=0 || status=$?
+    same "SIGTERM" 143 "$status"
+    "$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --json >out 2>err &
+    until_it pgrep -P $!
+    kill -KILL "$(pgrep -P $!)"
+    wait $! && status=0 || status=$?
+    matches "its child is killed" '1 {*"verdict": "bad",*"line": "bad: the process of preflight was killed, or crashed"*' "$status $(cat out)"
+    same "nothing is left" "" "$(pgrep -f -- "--ranks=2 --job=signal" || true)"
+    "$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --within=3 >out 2>err &
+    until_it pgrep -P $!
+    kill -STOP "$(pgrep -P $!)"
+    wait $! && status=0 || status=$?
+    same "the child of pod 0 is stopped" "1 preflight: bad: its process did not answer within 3 s; was it stopped?" "$status $(cat out)"
+    "$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --within=3 >out 2>err &
+    until_it pgrep -P $!
+    kill -STOP "$(pgrep -P $!)"
+    wait $! && status=0 || status=$?
+    same "the child of pod 1 is stopped" \
+        "1 preflight: bad: pod 0 was not found within 3 s: the name server does not answer, or this pod's process was stopped" "$status $(cat out)"
+    # the participant of pod 0, a child of the child: pod 0 says what it knows, and does not wait for it
+    "$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --job=test --within=20 >0.out 2>0.err &
+    pod0=$!
+    participant() {
+        pgrep -P "$(pgrep -P $pod0)"
+    }
+    until_it participant
+    sleep 1 # until pod 0 knows it
+    kill -STOP "$(participant)"
+    pod 1 preflight
+    until_it [ -s 0.out ]
+    matches "the participant of pod 0 is stopped" "preflight: not tested: *2 of 2 pods came*" "$(cat 0.out)"
+    kill -KILL $pod0 2>/dev/null
+    wait
+}
+
+# ----------------------------------------------------------------------------------------------
+
+for name in takes_part two_of_them the_key secrets before_a_command a_signal; do
+    part "$name"
 done
-matches "the participant of pod 0 is stopped" "preflight: not tested: *2 of 2 pods came*" "$(cat 0.out)"
-kill -KILL $pod0 2>/dev/null
-wait
+for name in $parts; do
+    wait "${name#*=}" || failures=$((failures + 1))
+    cat "${name%%=*}.said"
+done
 finish

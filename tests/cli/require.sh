@@ -4,6 +4,7 @@
 set -u
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/lib"
+own_network
 bin=$(program)
 nodes=$(nodes)
 golden=$(absolute "$(dirname -- "$0")/../golden")

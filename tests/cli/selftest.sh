@@ -4,6 +4,7 @@
 set -u
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/lib"
+own_network
 bin=$(program)
 sanitized=
 is_sanitized && sanitized=yes

@@ -5,6 +5,7 @@
 set -u
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../cli/lib"
+own_network
 if readelf -l "$(program)" 2>/dev/null | grep -q INTERP; then
     skip_all "the program under test needs shared libraries, which an empty root has not"
 fi

@@ -4,6 +4,7 @@
 set -u
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../cli/lib"
+own_network
 PATH=$PATH:/usr/sbin:/sbin
 if is_sanitized; then
     skip_all "sanitizers do not run with file capabilities, and use capabilities themselves"
