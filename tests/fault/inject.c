@@ -3,7 +3,7 @@
    each read, each fault, each as a run of the program of its own; prints the table of what came of
    them. 0: nothing wrong. --share: one fault in N, and of each case one of the four ways to run it;
    other ones with another K. --list: each that is wrong, not the first 60 only. --compare, --bless:
-   the table is that of the document, or is put there.
+   the table is that of the document, or is put there. NCCL_INIT_QUICK=1: one case in four.
 
    A child process for each case and verb does the runs: what crashes or hangs one is counted, and
    the next child goes on behind it. */
@@ -370,7 +370,7 @@ int main(int argc, char **argv)
     struct ni_text t = ni_text_on(table, sizeof(table));
     const char *document = NULL;
     unsigned n, cases = 0;
-    bool good = true, bless = false;
+    bool good = true, bless = false, quick = getenv("NCCL_INIT_QUICK") != NULL;
 
     for (; argc > 1 && argv[1][0] == '-'; argc--, argv++) {
         if (ni_has_prefix(argv[1], "--share="))
@@ -404,6 +404,8 @@ int main(int argc, char **argv)
             continue;
         }
         offset = i + turn;
+        if (quick && offset / NI_COUNT(modes) % 4 != 0)
+            continue;
         cases++;
         for (unsigned m = 0; m < NI_COUNT(modes); m++)
             if (share == 1 || m == offset % NI_COUNT(modes))

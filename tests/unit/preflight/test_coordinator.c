@@ -36,7 +36,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PODS = 5, RAILS = 2, MOST_RESULTS = 256, SOON_MS = 10000 };
+enum { PODS = 5, RAILS = 2, MOST_RESULTS = 256 };
+
+/* Before the 20 s that its pods would wait. Not less: the machine may do much else. */
+enum { SOON_MS = 19000 };
 
 /* What a rail does instead of `work`. */
 enum fault { NO_FAULT, FAILS, LINK_DOWN, HANGS, DIES, POD_DIES, HUB_DIES };
@@ -1049,7 +1052,8 @@ static void test_secret_silent(void **state)
 
 /* ---- a pod 0 that is none ---- */
 
-enum { WITHIN_MS = 3000, LATE_MS = 2000 };
+/* LATE_MS: for a machine that does much else; who waits for ever, or for the 60 s of another pod, is later. */
+enum { WITHIN_MS = 3000, LATE_MS = 30000 };
 
 /* The connection of a pod that looks for pod 0. */
 static int take_leaf(int listening)
