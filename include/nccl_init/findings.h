@@ -252,6 +252,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: name the interface that reaches other nodes (NCCL_SOCKET_IFNAME==eth0).")             \
     X(USER_SOCKET_NONE, "user.socket-ifname.none", NI_ERROR,                                       \
       "User: unset the variable, or name an interface of the pod that has an address.")            \
+    X(USER_SOCKET_OTHERS, "user.socket-ifname.others", NI_WARNING,                                 \
+      "User: name only interfaces that reach other nodes (NCCL_SOCKET_IFNAME==eth0).")             \
     X(USER_TOPO_UNREADABLE, "user.topo-file.unreadable", NI_WARNING,                               \
       "User: unset NCCL_TOPO_FILE, or mount the file into the pod.")                               \
     X(USER_VALUE_EMPTY, "user.value.empty", NI_WARNING,                                            \

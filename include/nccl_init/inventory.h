@@ -52,7 +52,8 @@ enum ni_fact {
     NI_NEED_GUIDS = 32768,        /* GUIDs of InfiniBand ports that are not ACTIVE */
     NI_NEED_PKEYS = 65536,        /* P_Keys of InfiniBand ports, up to the first full member */
     NI_NEED_ALL_PKEYS = 131072,   /* whole P_Key tables */
-    NI_NEED_NETNS_MODE = 262144   /* netns_mode */
+    NI_NEED_NETNS_MODE = 262144,  /* netns_mode */
+    NI_NEED_LOST = 524288         /* of given ports that are not ACTIVE: GIDs, interfaces */
 };
 
 /* Small members and the beginnings of pools lie close together: a page that is not touched costs

@@ -99,6 +99,7 @@ struct ni_setting {
 /* The decision about a port of the inventory. */
 struct ni_port_plan {
     bool chosen;
+    bool lost; /* left out for its state: it cannot be opened, is not ACTIVE, has no good GID */
     const char *rule; /* the rule that judged it last; NULL: never judged */
     char why[160];
     int best;       /* the port's best GID, an index into inventory.gid (rule gid.pick); -1 */

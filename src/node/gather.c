@@ -46,13 +46,13 @@ static void probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
 }
 
 /* Adds the interfaces of the HCAs' functions, in the order of the HCAs. An HCA without an ACTIVE port
-   needs none, but people see it. */
+   needs none unless a rule asks for it, but people see it. */
 static void probe_own_netdevs(struct ni_probe *p)
 {
     p->inv->n_netdev = 0;
     for (unsigned i = 0; i < p->inv->n_hca; i++) {
         struct ni_hca *h = &p->inv->hca[i];
-        bool used = p->ask->all || p->ask->health;
+        bool used = p->ask->all || p->ask->health || (p->inv->read & NI_NEED_LOST);
 
         for (unsigned k = 0; k < h->n_port; k++)
             used = used || ni_is_active(&p->inv->port[h->first_port + (int)k]);
@@ -135,6 +135,32 @@ static void probe_users_netdevs(struct ni_probe *p)
     }
 }
 
+/* Adds the interfaces that have an address. One that no route ties to an interface may belong to any:
+   interfaces are added until one is up. */
+static void probe_addr_netdevs(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    bool searches = false;
+
+    for (unsigned i = 0; i < inv->net.n_addr; i++) {
+        if (inv->net.addr[i].ifname[0])
+            (void)ni_add_netdev(p, inv->net.addr[i].ifname);
+        else
+            searches = true;
+    }
+    if (!searches)
+        return;
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
+    for (unsigned i = 0; i < p->names.n && inv->n_netdev < NI_MAX_NETDEV; i++) {
+        if (strcmp(p->names.name[i], "lo") == 0)
+            continue;
+        const int at = ni_add_netdev(p, p->names.name[i]);
+
+        if (at >= 0 && inv->netdev[at].running)
+            return;
+    }
+}
+
 /* Adds the other interfaces that the socket rule may name. */
 static void probe_netdevs(struct ni_probe *p)
 {
@@ -155,10 +181,8 @@ static void probe_netdevs(struct ni_probe *p)
     }
     if (inv->read & NI_NEED_PHYSICAL)
         probe_physical(p);
-    if (inv->read & NI_NEED_ADDR_NETDEVS) {
-        for (unsigned i = 0; i < inv->net.n_addr; i++)
-            ni_add_netdev(p, inv->net.addr[i].ifname);
-    }
+    if (inv->read & NI_NEED_ADDR_NETDEVS)
+        probe_addr_netdevs(p);
     if (inv->read & NI_NEED_USERS_NETDEVS)
         probe_users_netdevs(p);
 }
@@ -211,12 +235,14 @@ static void probe_wanted(struct ni_probe *p, unsigned needs)
         ni_probe_ipv6(p);
     if (needs & NI_NEED_ROUTES6)
         ni_probe_routes6(p);
-    if (needs & NI_NEED_OWN_NETDEVS)
+    if (needs & (NI_NEED_OWN_NETDEVS | NI_NEED_LOST))
         probe_own_netdevs(p);
     if (needs & NI_NEED_WHOLE_GIDS)
         ni_probe_whole_gids(p);
-    if (needs & (NI_NEED_IPV6 | NI_NEED_OWN_NETDEVS | NI_NEED_WHOLE_GIDS | NI_NEED_USERS_NETDEVS |
-                 NI_NEED_ADDR_NETDEVS | NI_NEED_PHYSICAL | NI_NEED_ROUTES6))
+    if (needs & NI_NEED_LOST)
+        ni_probe_lost_gids(p);
+    if (needs & (NI_NEED_LOST | NI_NEED_IPV6 | NI_NEED_OWN_NETDEVS | NI_NEED_WHOLE_GIDS |
+                 NI_NEED_USERS_NETDEVS | NI_NEED_ADDR_NETDEVS | NI_NEED_PHYSICAL | NI_NEED_ROUTES6))
         probe_netdevs(p);
     if (needs & NI_NEED_UVERBS)
         ni_probe_uverbs(p);
@@ -263,7 +289,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
         ni_probe_visible(p);
         probe_wanted(p, ~(unsigned)(NI_NEED_UNMERGED | NI_NEED_USERS_NETDEVS |
                                     NI_NEED_ADDR_NETDEVS | NI_NEED_ROUTES6 | NI_NEED_PHYSICAL |
-                                    NI_NEED_ALL_PKEYS | NI_NEED_NETNS_MODE));
+                                    NI_NEED_ALL_PKEYS | NI_NEED_NETNS_MODE | NI_NEED_LOST));
     }
     if (ask->health) {
         inv->for_doctor = true;

@@ -195,12 +195,16 @@ static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struc
               NI_GID_TABLE);
 }
 
+static bool is_pods_roce(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    return ni_is_allocated(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE;
+}
+
 /* Returns true if the GIDs of the port matter: NCCL_IB_GID_INDEX is for RoCE ports that the pod can
    use. */
 static bool needs_gids(const struct ni_inventory *inv, const struct ni_port *port)
 {
-    return ni_is_allocated(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE &&
-           ni_is_active(port);
+    return is_pods_roce(inv, port) && ni_is_active(port);
 }
 
 void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir)
@@ -209,17 +213,26 @@ void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct 
         read_gid_table(p, port, dir, TO_FIRST_RIGHT);
 }
 
+static void read_again(struct ni_probe *p, struct ni_port *port, enum extent extent)
+{
+    struct ni_dir dir = ni_dir_open(p->root, "%s/ports/%u", p->inv->hca[port->hca].dir, port->num);
+
+    read_gid_table(p, port, &dir, extent);
+    ni_dir_close(&dir);
+}
+
 void ni_probe_whole_gids(struct ni_probe *p)
 {
-    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < p->inv->n_port; i++) {
+        if (needs_gids(p->inv, &p->inv->port[i]))
+            read_again(p, &p->inv->port[i], WHOLE_TABLE);
+    }
+}
 
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        struct ni_port *port = &inv->port[i];
-
-        if (!needs_gids(inv, port))
-            continue;
-        struct ni_dir dir = ni_dir_open(p->root, "%s/ports/%u", inv->hca[port->hca].dir, port->num);
-        read_gid_table(p, port, &dir, WHOLE_TABLE);
-        ni_dir_close(&dir);
+void ni_probe_lost_gids(struct ni_probe *p)
+{
+    for (unsigned i = 0; i < p->inv->n_port; i++) {
+        if (is_pods_roce(p->inv, &p->inv->port[i]) && !ni_is_active(&p->inv->port[i]))
+            read_again(p, &p->inv->port[i], TO_FIRST_RIGHT);
     }
 }

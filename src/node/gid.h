@@ -9,5 +9,7 @@
 
 void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir);
 void ni_probe_whole_gids(struct ni_probe *p);
+/* Reads the GIDs of RoCE ports that the pod was given and that are not ACTIVE. */
+void ni_probe_lost_gids(struct ni_probe *p);
 
 #endif

@@ -84,6 +84,13 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
                   file ? " in " : "", file ? file : "");
 }
 
+/* Returns true if the finding is about the state of a port, which may be better in other pods. */
+static bool is_of_state(enum ni_finding_id id)
+{
+    return id == NI_F_HCA_PORT_DOWN || id == NI_F_GID_NONE || id == NI_F_GID_V1_ONLY ||
+           id == NI_F_GID_LINK_LOCAL;
+}
+
 void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id, const char *fmt,
                   ...)
 {
@@ -92,6 +99,7 @@ void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id,
     va_list ap;
 
     p->chosen = false;
+    p->lost = is_of_state(id);
     p->rule = w->plan->rule;
     va_start(ap, fmt);
     ni_vputf(&t, fmt, ap);

@@ -277,7 +277,7 @@ static void put_socket_interface(const struct asked *a, struct ni_text *value, s
         return;
     const char *first = pod ? pod : list;
     ni_putn(value, first, strcspn(first, ","));
-    ni_put(why, pod ? "interface of the default route" : "the first of NCCL_SOCKET_IFNAME");
+    ni_put(why, pod ? ni_pod_interface_text(w) : "the first of NCCL_SOCKET_IFNAME");
 }
 
 /* ---- the table ---- */

@@ -14,6 +14,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "rules/decide.h"
+#include "rules/hca_node.h"
 #include "rules/transport.h"
 
 static const char variable[] = "NCCL_IB_HCA";
@@ -54,7 +55,13 @@ bool ni_is_taken(const struct ni_work *w, int port)
 
     if (w->plan->transport != NI_NET_RDMA || !ni_user_value(w, variable))
         return w->plan->port[port].chosen;
-    return ni_is_allocated(h) && !h->efa && !ni_is_down(p) && is_in_users_list(w, port);
+    return ni_is_allocated(h) && !h->efa && !ni_is_down(p) && !ni_lacks_node(&h->uverbs) &&
+           is_in_users_list(w, port);
+}
+
+bool ni_is_lost(const struct ni_work *w, int port)
+{
+    return w->plan->port[port].lost && ni_is_listed(w, port);
 }
 
 /* Returns the kernel's word for it (drivers/infiniband/core/sysfs.c phys_state_show); read for
@@ -141,6 +148,36 @@ static void judge_port(const struct ni_work *w, unsigned at)
         p->rule = w->plan->rule;
         (void)ni_format(p->why, sizeof(p->why), "given by %s, port ACTIVE",
                         w->inv->allocation[h->allocation].from);
+    }
+}
+
+/* Leaves out the HCAs that cannot be opened, if another one can: NCCL does not use them, so nothing
+   is compared with them. If none opens, all stay: NCCL then uses sockets as well, and a file that
+   `env` writes may be for a container that has the nodes. */
+static void leave_out_closed(const struct ni_work *w)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        const struct ni_hca *h = &w->inv->hca[w->inv->port[i].hca];
+
+        any = any || (w->plan->port[i].chosen && !ni_lacks_node(&h->uverbs));
+    }
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        const struct ni_hca *h = &w->inv->hca[w->inv->port[i].hca];
+        struct ni_text node = NI_TEXT(96);
+
+        if (!w->plan->port[i].chosen || !ni_put_node(&h->uverbs, &node))
+            continue;
+        /* a check of doctor and the self-test report those that stay */
+        if (any || !w->inv->for_doctor)
+            ni_report(w->f, NI_F_HCA_NODE_LOST, h->name,
+                      "%s: NCCL leaves this HCA out, and uses sockets if it has no other",
+                      node.buf);
+        if (!any)
+            continue;
+        ni_leave_out(w, i, NI_F_COUNT, "%s", node.buf);
+        w->plan->port[i].lost = true;
     }
 }
 
@@ -263,6 +300,7 @@ void ni_rule_ports(const struct ni_work *w)
         judge_port(w, i);
     if (list && w->plan->transport == NI_NET_RDMA)
         w->plan->needs |= NI_NEED_UVERBS; /* user.values asks for it */
+    leave_out_closed(w);
     leave_out_slow(w);
     keep_one_link_layer(w);
     leave_out_softroce(w);

@@ -15,6 +15,9 @@ bool ni_is_listed(const struct ni_work *w, int port);
    it whatever the plan says. */
 bool ni_is_taken(const struct ni_work *w, int port);
 
+/* Returns true if the port was left out for its state: in other pods of the job it may be in use. */
+bool ni_is_lost(const struct ni_work *w, int port);
+
 /* Harm of SoftRoCE beside other HCAs, as a sentence. */
 extern const char ni_softroce_mixed[];
 /* Returns true if that harm threatens: the HCA is SoftRoCE, and the other one is on PCI. */

@@ -18,6 +18,8 @@
 #include "nccl_init/text.h"
 #include "rules/chosen.h"
 #include "rules/decide.h"
+#include "rules/gid_pick.h"
+#include "rules/ports.h"
 
 static const char variable[] = "NCCL_CROSS_NIC";
 
@@ -101,13 +103,52 @@ enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
 
 /* ---- the rails of the pod ---- */
 
+/* Adds a port that is out of use in this pod. What its GID table or its interface still shows tells
+   the network. */
+static void add_lost(const struct ni_work *w, int at, struct ni_rails *ret)
+{
+    const struct ni_inventory *inv = w->inv;
+    const struct ni_port *port = &inv->port[at];
+    const int best = port->link == NI_LINK_ROCE ? ni_best_gid(inv, port) : -1;
+    /* a port of the other link layer would change the choice of all */
+    const bool alike = ret->n > 0 && inv->port[ret->port[0]].link == port->link;
+    const bool known = port->link == NI_LINK_IB
+                           ? inv->hca[port->hca].netdev >= 0
+                           : best >= 0 && ni_gid_is_routable_v2(&inv->gid[best]);
+
+    w->plan->needs |= NI_NEED_LOST;
+    if (!alike || !known) {
+        ret->unknown = at;
+    } else if (ret->n < NI_MAX_CHOSEN) {
+        ret->port[ret->n] = at;
+        ret->gid[ret->n] = best < 0 ? NULL : &inv->gid[best];
+        ret->n++;
+    }
+}
+
+void ni_given_rails(const struct ni_work *w, struct ni_rails *ret)
+{
+    const struct ni_plan *plan = w->plan;
+
+    *ret = (struct ni_rails){.n = plan->n_chosen, .unknown = -1};
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        ret->port[i] = plan->chosen[i];
+        ret->gid[i] = ni_chosen(w, i).gid;
+    }
+    for (int i = 0; i < (int)w->inv->n_port; i++) {
+        if (ni_is_lost(w, i))
+            add_lost(w, i, ret);
+    }
+}
+
 /* Puts why the two rails may or may not be one network, as a clause. */
-static void put_rails_reason(const struct ni_work *w, unsigned a, unsigned b, enum ni_path path,
-                             const struct ni_end end[], struct ni_text *why)
+static void put_rails_reason(const struct ni_work *w, const struct ni_rails *rails, unsigned a,
+                             unsigned b, enum ni_path path, const struct ni_end end[],
+                             struct ni_text *why)
 {
     const struct ni_net *net = &w->inv->net;
-    const struct ni_port_name x = ni_port_name(w->inv, w->plan->chosen[a]);
-    const struct ni_port_name y = ni_port_name(w->inv, w->plan->chosen[b]);
+    const struct ni_port_name x = ni_port_name(w->inv, rails->port[a]);
+    const struct ni_port_name y = ni_port_name(w->inv, rails->port[b]);
     const bool v4 = ni_ip_is_v4(end[a].ip);
     const unsigned lost = subnet_of(net, &end[a]) ? b : a;
     char ip[NI_IP_TEXT];
@@ -132,48 +173,43 @@ static void put_rails_reason(const struct ni_work *w, unsigned a, unsigned b, en
 
 /* Finds the path between the two rails that are closest to being one network. NONE: all rails are
    apart; otherwise *why is a clause. */
-static enum ni_path path_of_rails(const struct ni_work *w, struct ni_text *why)
+static enum ni_path path_of_rails(const struct ni_work *w, const struct ni_rails *rails,
+                                  struct ni_text *why)
 {
-    const unsigned n = w->plan->n_chosen;
     struct ni_end end[NI_MAX_CHOSEN];
 
-    if (n < 2) {
-        ni_put(why, "the pod has one rail");
+    if (rails->n < 2) {
+        if (rails->unknown >= 0)
+            ni_putf(why, "the network of %s, which is out of use in this pod, is not known",
+                    ni_port_name(w->inv, rails->unknown).text);
+        else
+            ni_put(why, "the pod has one rail");
         return NI_PATH_UNKNOWN;
     }
-    for (unsigned i = 0; i < n; i++) {
-        const struct ni_chosen c = ni_chosen(w, i);
+    for (unsigned i = 0; i < rails->n; i++) {
+        const struct ni_gid *gid = rails->gid[i];
 
-        if (!c.gid || ni_ip_is_link_local(c.gid->ip)) {
-            if (c.port->link == NI_LINK_IB)
+        if (!gid || ni_ip_is_link_local(gid->ip)) {
+            if (w->inv->port[rails->port[i]].link == NI_LINK_IB)
                 ni_put(why, "IP routes say nothing about an InfiniBand fabric");
             else
-                ni_putf(why, "%s has no routable address", ni_port_name(w->inv, c.at).text);
+                ni_putf(why, "%s has no routable address",
+                        ni_port_name(w->inv, rails->port[i]).text);
             return NI_PATH_UNKNOWN;
         }
-        if (!ni_ip_is_v4(c.gid->ip))
+        if (!ni_ip_is_v4(gid->ip))
             w->plan->needs |= NI_NEED_ROUTES6;
-        end[i] = (struct ni_end){c.gid->ndev, c.gid->ip};
+        end[i] = (struct ni_end){gid->ndev, gid->ip};
         for (unsigned k = 0; k < i; k++) {
             const enum ni_path path = ni_path_between(&w->inv->net, &end[i], &end[k]);
 
             if (path == NI_PATH_NONE)
                 continue;
-            put_rails_reason(w, i, k, path, end, why);
+            put_rails_reason(w, rails, i, k, path, end, why);
             return path;
         }
     }
     return NI_PATH_NONE;
-}
-
-bool ni_rails_may_be_apart(const struct ni_work *w)
-{
-    struct ni_text why = NI_TEXT(NI_REASON);
-    const enum ni_path path = path_of_rails(w, &why);
-    const struct ni_gid *gid = w->plan->n_chosen > 1 ? ni_chosen(w, 0).gid : NULL;
-    const bool by_rules = w->inv->net.policy_routes && gid && ni_ip_is_v4(gid->ip);
-
-    return path == NI_PATH_NONE || (path == NI_PATH_UNKNOWN && by_rules);
 }
 
 /* ---- the rule ---- */
@@ -251,10 +287,12 @@ static bool have_subnets(const struct ni_work *w)
 void ni_rule_rails(const struct ni_work *w)
 {
     struct ni_text why = NI_TEXT(NI_REASON);
-    const enum ni_path path = path_of_rails(w, &why);
+    struct ni_rails rails;
 
     if (w->plan->n_chosen == 0)
         return;
+    ni_given_rails(w, &rails);
+    const enum ni_path path = path_of_rails(w, &rails, &why);
     if (w->plan->n_chosen > 1 && have_subnets(w))
         check_subnets(w);
     if (path != NI_PATH_NONE) {
@@ -266,6 +304,6 @@ void ni_rule_rails(const struct ni_work *w)
         "each of %u rails is a subnet of its own, and no route leads from one to "
         "another; with 0 NCCL has no rings that use two rails in turn, and since 2.29.2 "
         "no GIN between rails and no host RMA",
-        w->plan->n_chosen);
+        rails.n);
     check_users(w);
 }

@@ -8,6 +8,8 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/net.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
 #include "rules/decide.h"
 
 /* One end of a connection: an interface of this pod, and an address that it has. */
@@ -31,8 +33,15 @@ const struct ni_route *ni_connected_route(const struct ni_net *net, const char *
 enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
                              const struct ni_end *b);
 
-/* Returns true if there are two chosen ports or more, and no path is known between any two of them,
-   though a table of a policy rule, which /proc does not show, may have one. */
-bool ni_rails_may_be_apart(const struct ni_work *w);
+/* The rails that the pod was given: the chosen ports, then those that are out of use in this pod
+   alone, as far as their network is known. What must be equal in all pods of a job goes by these. */
+struct ni_rails {
+    unsigned n;
+    int port[NI_MAX_CHOSEN];                 /* of the inventory */
+    const struct ni_gid *gid[NI_MAX_CHOSEN]; /* the port's best; NULL: none, or InfiniBand */
+    int unknown; /* one of these whose network is not known, of the inventory; -1: none */
+};
+
+void ni_given_rails(const struct ni_work *w, struct ni_rails *ret);
 
 #endif

@@ -116,27 +116,96 @@ static bool is_down(const struct ni_work *w, const char *ifname)
     return d && d->known == NI_KNOWN && !d->running;
 }
 
+/* Returns true for a bridge of Docker, podman or libvirt, which has the same address on each node.
+   NCCL by itself takes docker and virbr only if there is nothing else (2.32.3 misc/socket.cc
+   ncclFindInterfaces). */
+static bool is_bridge_of_node(const char *ifname)
+{
+    static const char *const names[] = {"docker", "podman", "cni-podman", "virbr"};
+
+    for (unsigned i = 0; i < NI_COUNT(names); i++) {
+        if (ni_has_prefix(ifname, names[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if the interface carries data: it belongs to an HCA of the pod, or was given to it. */
+static bool is_of_rail(const struct ni_work *w, const char *ifname)
+{
+    const struct ni_inventory *inv = w->inv;
+
+    if (ni_is_allocated_netdev(&inv->net, ifname))
+        return true;
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        const struct ni_hca *h = &inv->hca[i];
+
+        if (ni_is_allocated(h) && h->netdev >= 0 &&
+            strcmp(inv->netdev[h->netdev].name, ifname) == 0)
+            return true;
+    }
+    for (unsigned i = 0; i < inv->n_gid; i++) {
+        if (inv->gid[i].owner == NI_OWNER_POD && strcmp(inv->gid[i].ndev, ifname) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the only interface beside the rails that has a routable address, for a pod without a
+   default route; NULL: there are none or several, or an address may be of any. */
+static const char *sole_interface(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+    const char *sole = NULL;
+
+    w->plan->needs |= NI_NEED_IPV6; /* the default route of IPv6 may name it */
+    if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN || net->route_known != NI_KNOWN)
+        return NULL;
+    w->plan->needs |= NI_NEED_ADDR_NETDEVS | NI_NEED_OWN_NETDEVS | NI_NEED_PHYSICAL;
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const struct ni_addr *a = &net->addr[i];
+
+        if (ni_ip_is_link_local(a->ip) || is_bridge_of_node(a->ifname) || is_of_rail(w, a->ifname))
+            continue;
+        if (!a->ifname[0] || (sole && strcmp(a->ifname, sole) != 0))
+            return NULL;
+        sole = a->ifname;
+    }
+    return sole && ni_find_netdev(w->inv, sole) ? sole : NULL;
+}
+
 /* If /sys/class/net cannot be read, the route table decides. */
 const char *ni_pod_interface(const struct ni_work *w)
 {
-    const char *name = w->inv->net.default_if;
+    const char *by_route = w->inv->net.default_if;
+    const char *name = by_route[0] ? by_route : sole_interface(w);
 
-    if (!name[0]) {
-        w->plan->needs |= NI_NEED_IPV6; /* the default route of IPv6 may name it */
-        return NULL;
-    }
-    return !is_down(w, name) && has_address(w, name) ? name : NULL;
+    return name && !is_down(w, name) && has_address(w, name) ? name : NULL;
+}
+
+const char *ni_pod_interface_text(const struct ni_work *w)
+{
+    return w->inv->net.default_if[0] ? "interface of the default route"
+                                     : "the only interface beside the rails with a routable "
+                                       "address (there is no default route)";
 }
 
 struct list {
     const char *name[NI_MAX_IFS];
     unsigned n;
+    bool pod; /* the pod's own interface comes first: the reason says what it is */
 };
 
 static void add_interface(struct list *l, const char *name)
 {
     if (l->n < NI_MAX_IFS && !ni_is_any(name, l->name, l->n))
         l->name[l->n++] = name;
+}
+
+static void add_pod_interface(struct list *l, const char *pod)
+{
+    add_interface(l, pod);
+    l->pod = true;
 }
 
 static void put_names(const struct list *l, struct ni_text *t)
@@ -192,6 +261,33 @@ static struct address certain_address_of(const struct ni_work *w, const char *if
     return find_address(w, ifname, false, own);
 }
 
+/* Returns true if NCCL may take a link-local address of the interface, although it has a routable
+   one, too: it takes the first. An address of the scope link, as IPv4LL has, comes before the
+   others whenever it was added (net/ipv4/devinet.c __inet_insert_ifa), and /proc does not show the
+   order. */
+static bool may_be_local(const struct ni_work *w, const char *ifname)
+{
+    const struct ni_inventory *inv = w->inv;
+    const char *family = ni_user_value(w, family_variable);
+
+    if (family && strcmp(family, "AF_INET6") == 0)
+        return false;
+    for (unsigned i = 0; i < inv->net.n_addr; i++) {
+        const struct ni_addr *a = &inv->net.addr[i];
+
+        if (ni_ip_is_v4(a->ip) && ni_ip_is_link_local(a->ip) && strcmp(a->ifname, ifname) == 0)
+            return true;
+    }
+    for (unsigned i = 0; i < inv->n_gid; i++) {
+        const struct ni_gid *g = &inv->gid[i];
+
+        if (g->owner == NI_OWNER_POD && ni_ip_is_v4(g->ip) && ni_ip_is_link_local(g->ip) &&
+            strcmp(g->ndev, ifname) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Adds the interfaces of the chosen ports: for RoCE the one that has the GID's address, for
    InfiniBand the IPoIB one. */
 static void add_rails(const struct ni_work *w, struct list *l)
@@ -210,7 +306,8 @@ static void add_rails(const struct ni_work *w, struct list *l)
         if (!has_ndev)
             w->plan->needs |= NI_NEED_OWN_NETDEVS;
         const uint8_t *own = has_ndev && c.gid->owner == NI_OWNER_POD ? c.gid->ip : NULL;
-        if (d && d->running && certain_address_of(w, d->name, own).reach == PEERS)
+        if (d && d->running && certain_address_of(w, d->name, own).reach == PEERS &&
+            (is_option(w, "rails") || !may_be_local(w, d->name)))
             add_interface(l, d->name);
     }
 }
@@ -337,9 +434,9 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
     const char *lost = lost_interface(w);
 
     if (pod)
-        add_interface(l, pod);
+        add_pod_interface(l, pod);
     if (others.n == 0)
-        return pod ? "interface of the default route" : NULL;
+        return pod ? "" : NULL;
     if (!all && (lost || path != NI_PATH_THERE)) {
         struct ni_text why = NI_TEXT(160);
 
@@ -349,34 +446,78 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
             ni_put(&why, path == NI_PATH_NONE ? "no route leads from one to another"
                                               : "the routes do not show how one reaches another");
         report_left_out(w, &others, why.buf);
-        return pod ? "interface of the default route; the others may not reach all pods"
-                   : "the interface of the default route cannot be used, and the others may not "
-                     "reach "
+        return pod ? "; the others may not reach all pods"
+                   : "no interface of a default route can be used, and the others may not reach "
                      "all pods";
     }
     for (unsigned i = 0; i < others.n; i++)
         add_interface(l, others.name[i]);
     keep_ipoib(l);
+    l->pod = pod && !all;
     if (all)
         return "--sockets=rails: all interfaces of the pod that carry data";
-    return pod ? "interface of the default route, and those that the pod has for data"
-               : "interfaces that the pod has for data";
+    return pod ? ", and those that the pod has for data" : "interfaces that the pod has for data";
 }
 
 /* ---- sockets beside RDMA: they carry only NCCL's bootstrap ---- */
 
-/* Returns true if a port of the pod's own HCAs is out of use: pods in which it works name its
-   interface. */
-static bool lacks_rail(const struct ni_work *w)
+/* Returns true if a port that the pod certainly was given is left out, for whatever reason: pods in
+   which it is used name its interface. */
+static bool lacks_port(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
 
     for (unsigned i = 0; ni_is_source_certain(inv->source) && i < inv->n_port; i++) {
         if (ni_is_allocated(&inv->hca[inv->port[i].hca]) && !w->plan->port[i].chosen &&
-            ni_is_listed(w, (int)i))
+            !w->plan->port[i].lost && ni_is_listed(w, (int)i))
             return true;
     }
     return false;
+}
+
+/* Returns the interface of a rail and its address: those of its GID, or of IPoIB. ifname NULL: it has
+   none. */
+static struct ni_end end_of_rail(const struct ni_work *w, int port, const struct ni_gid *gid)
+{
+    const struct ni_hca *h = &w->inv->hca[w->inv->port[port].hca];
+    const char *own = h->netdev >= 0 ? w->inv->netdev[h->netdev].name : NULL;
+
+    if (gid && gid->ndev[0] && !ni_ip_is_link_local(gid->ip))
+        return (struct ni_end){gid->ndev, gid->ip};
+    return (struct ni_end){own, own ? ipv4_of(&w->inv->net, own) : NULL};
+}
+
+/* Returns true if the pod was given rails with interfaces of their own, up or not. The connected
+   route of an interface that lost its link stays, and the kernel sends by it (net/ipv4/fib_semantics.c
+   fib_sync_down_dev; ignore_routes_with_linkdown is 0): a pod in which one rail is down reaches no
+   pod that listens on that rail, even if the others are in one network or routed. Seen with NCCL
+   2.27.7, 2.31.2 and 2.32.3 in two network namespaces. */
+static bool has_several_rails(const struct ni_work *w)
+{
+    struct ni_rails rails;
+    struct list names = {.n = 0};
+
+    ni_given_rails(w, &rails);
+    for (unsigned i = 0; i < rails.n; i++) {
+        const struct ni_end end = end_of_rail(w, rails.port[i], rails.gid[i]);
+
+        if (end.ip) /* InfiniBand without IPoIB: sockets never use it */
+            add_interface(&names, end.ifname);
+    }
+    return names.n + (rails.unknown >= 0) > 1;
+}
+
+/* Returns an interface of a chosen port of which NCCL may take a link-local address; NULL. */
+static const char *local_rail(const struct ni_work *w)
+{
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const char *name = end_of_rail(w, c.at, c.gid).ifname;
+
+        if (name && may_be_local(w, name))
+            return name;
+    }
+    return NULL;
 }
 
 /* Says why the rails may not reach all pods; NULL: they do. */
@@ -384,28 +525,25 @@ static const char *doubt_about_rails(const struct ni_work *w)
 {
     if (is_option(w, "rails"))
         return NULL;
-    if (ni_rails_may_be_apart(w))
-        return "interface of the default route: the rails are separate networks, and a pod whose "
-               "first "
-               "rail is down could not reach the others over them";
-    if (lacks_rail(w))
-        return "interface of the default route: a port that the pod was given is out of use, and "
-               "the "
-               "other pods may have it";
+    if (has_several_rails(w))
+        return ": a pod in which one of several rails is down could not reach the others over them";
+    if (lacks_port(w))
+        return ": a port that the pod was given is out of use, and the other pods may have it";
+    if (local_rail(w))
+        return ": a rail's interface also has a link-local address (169.254.0.0/16), and NCCL "
+               "takes "
+               "the first of its addresses";
     return NULL;
 }
 
 static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
 {
-    const char *pod = ni_pod_interface(w), *doubt = doubt_about_rails(w);
+    const char *doubt = doubt_about_rails(w);
+    const char *pod = is_option(w, "pod") || doubt ? ni_pod_interface(w) : NULL;
 
-    if (pod && is_option(w, "pod")) {
-        add_interface(l, pod);
-        return "interface of the default route";
-    }
-    if (pod && doubt) {
-        add_interface(l, pod);
-        return doubt;
+    if (pod) {
+        add_pod_interface(l, pod);
+        return is_option(w, "pod") ? "" : doubt;
     }
     if (!is_option(w, "pod"))
         add_rails(w, l);
@@ -413,10 +551,53 @@ static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
         return w->inv->net.v4_known == NI_KNOWN
                    ? "interfaces of the chosen ports, up and with an address"
                    : "interfaces of the chosen ports, up; their addresses cannot be read";
+    pod = ni_pod_interface(w);
     if (!pod)
+        return local_rail(w)
+                   ? "NCCL may take a link-local address of a rail's interface first, and "
+                     "there is no other interface"
+                   : NULL;
+    add_pod_interface(l, pod);
+    return ": no chosen port has one with an address";
+}
+
+/* ---- a pod without a default route ---- */
+
+/* Returns true if NCCL by itself takes an interface whose name begins with "ib", and that has only a
+   link-local address: it looks for such names first (2.32.3 misc/socket.cc ncclFindInterfaces). */
+static bool takes_local_ipoib(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+    bool local = false;
+
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const char *name = net->addr[i].ifname;
+        const struct ni_netdev *d = ni_find_netdev(w->inv, name);
+
+        if (!ni_has_prefix(name, "ib") || !d || !d->running)
+            continue;
+        if (address_of(w, name).reach == PEERS)
+            return false;
+        local = true;
+    }
+    return local;
+}
+
+/* Adds the interfaces that NCCL would take if it did not take such an interface. */
+static const char *choose_beside_ipoib(const struct ni_work *w, struct list *l)
+{
+    const struct ni_net *net = &w->inv->net;
+
+    if (net->default_if[0] || !takes_local_ipoib(w))
         return NULL;
-    add_interface(l, pod);
-    return "interface of the default route: no chosen port has one with an address";
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const struct ni_netdev *d = ni_find_netdev(w->inv, net->addr[i].ifname);
+
+        if (d && d->running && !is_bridge_of_node(d->name) && has_address(w, d->name))
+            add_interface(l, d->name);
+    }
+    return "there is no default route, and NCCL alone takes an interface called ib that has only a "
+           "link-local address";
 }
 
 /* Finds the interfaces to name. Returns why these; NULL: none is up with an address. */
@@ -426,7 +607,10 @@ static const char *find_interfaces(const struct ni_work *w, struct list *l)
         add_option(w, l);
     if (l->n > 0)
         return "--sockets";
-    return w->plan->transport == NI_NET_RDMA ? choose_for_bootstrap(w, l) : choose_for_data(w, l);
+    const char *why =
+        w->plan->transport == NI_NET_RDMA ? choose_for_bootstrap(w, l) : choose_for_data(w, l);
+    const char *beside = l->n == 0 ? choose_beside_ipoib(w, l) : NULL;
+    return l->n > 0 && beside ? beside : why;
 }
 
 /* The interface that NCCL takes first of those that the user's list matches: the first that
@@ -483,6 +667,35 @@ static size_t check_users_list(const struct ni_work *w, const char *user)
     return (size_t)(end - user);
 }
 
+/* Returns why ranks on other nodes cannot connect to the interface, as words after its name; NULL:
+   nothing shows that. */
+static const char *why_out_of_reach(const char *ifname, enum reach reach)
+{
+    if (strcmp(ifname, "lo") == 0)
+        return "";
+    if (reach == THIS_LINK)
+        return " with its link-local address";
+    return is_bridge_of_node(ifname) ? ", a bridge with the same address on each node" : NULL;
+}
+
+/* Reports the interfaces that NCCL takes after the first one, and to which no other node connects.
+   The bootstrap uses the first alone (bootstrap.cc bootstrapNetInit); sockets that carry the data
+   use all (transport/net_socket.cc ncclNetSocketInit, both 2.32.3). */
+static void check_users_others(const struct ni_work *w, const char *user, const struct list *taken,
+                               const struct first *first)
+{
+    for (unsigned i = 0; i < taken->n; i++) {
+        const char *name = taken->name[i];
+        const char *why = why_out_of_reach(name, address_of(w, name).reach);
+
+        if (why && first->netdev && strcmp(first->netdev->name, name) != 0)
+            ni_report(w->f, NI_F_USER_SOCKET_OTHERS, variable,
+                      "`%.100s` also lets NCCL take %s%s: without RDMA the data goes over each "
+                      "interface, and ranks on other nodes cannot connect to this one",
+                      user, name, why);
+    }
+}
+
 /* Reports a list by which NCCL takes first an interface that other nodes cannot reach, or finds
    none. none: it matches no interface with an address. */
 static void check_users_first(const struct ni_work *w, const char *user, const struct first *first,
@@ -490,11 +703,13 @@ static void check_users_first(const struct ni_work *w, const char *user, const s
 {
     const bool lo = first->netdev && strcmp(first->netdev->name, "lo") == 0;
     const bool is_certain = lo || is_first_known; /* the kernel lists lo first */
+    const char *why =
+        first->netdev ? why_out_of_reach(first->netdev->name, first->address.reach) : NULL;
 
-    if (first->netdev && first->address.reach == THIS_LINK && is_certain)
+    if (why && is_certain)
         ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable,
                   "`%.100s` lets NCCL take %s%s, to which ranks on other nodes cannot connect",
-                  user, first->netdev->name, lo ? "" : " with its link-local address");
+                  user, first->netdev->name, why);
     else if (none)
         ni_report(w->f, NI_F_USER_SOCKET_NONE, variable,
                   "`%.100s` matches no interface that is up with an address: `no socket interface "
@@ -525,6 +740,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
     const char *local = NULL; /* the first interface that has a link-local address only */
     char kept[NI_REASON];
     struct first first = {.netdev = NULL};
+    struct list taken = {.n = 0};
     uint8_t order[NI_MAX_NETDEV];
 
     if (user && *user && !user[1])
@@ -547,15 +763,36 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
             add_interface(l, d->name);
         if (a.reach == THIS_LINK && !local)
             local = d->name;
-        if (a.reach != NO_ADDRESS)
-            note_first(&first, d, a);
+        if (a.reach == NO_ADDRESS)
+            continue;
+        note_first(&first, d, a);
+        add_interface(&taken, d->name);
     }
     const bool known = w->inv->net.v4_known == NI_KNOWN && (l->n == 0 || !first.unsure);
 
     check_users_first(w, user, &first, known, l->n == 0 && !local);
+    if (w->plan->transport == NI_NET_TCP)
+        check_users_others(w, user, &taken, &first);
     if (local && l->n == 0)
         add_interface(l, local);
     return true;
+}
+
+/* Returns true if the interface that has the address is down, as far as that is known: of an address
+   that no route ties to one, if all interfaces are. A bridge of the node leads nowhere else. */
+static bool is_out_of_use(const struct ni_work *w, const struct ni_addr *a)
+{
+    const struct ni_inventory *inv = w->inv;
+    bool any = false;
+
+    if (a->ifname[0])
+        return is_down(w, a->ifname) || is_bridge_of_node(a->ifname);
+    for (unsigned i = 0; i < inv->n_netdev; i++) {
+        if (inv->netdev[i].running || inv->netdev[i].known != NI_KNOWN)
+            return false;
+        any = true;
+    }
+    return any;
 }
 
 /* Reports that no interface can be named. */
@@ -578,15 +815,25 @@ static void report_none(const struct ni_work *w)
 
         if (ni_ip_is_link_local(a->ip))
             local = local ? local : a;
-        else if (is_down(w, a->ifname))
+        else if (is_out_of_use(w, a))
             down = down ? down : a;
         else
             routable = true;
     }
-    if (!routable && down)
+    if (!routable && down && !down->ifname[0])
         ni_report(w->f, NI_F_SOCKET_NONE, variable,
-                  "%s has the routable address %s, but is down; no interface that is up has one",
+                  "the pod has the routable address %s, but all its interfaces are down",
+                  ni_ip_text(down->ip, ip));
+    else if (!routable && down && !is_down(w, down->ifname))
+        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+                  "only %s is up with a routable address, %s, which other nodes do not reach",
                   down->ifname, ni_ip_text(down->ip, ip));
+    else if (!routable && down)
+        ni_report(
+            w->f, NI_F_SOCKET_NONE, variable,
+            "%s has the routable address %s, but is down; no interface that is up has one that "
+            "other nodes reach",
+            down->ifname, ni_ip_text(down->ip, ip));
     else if (!routable && local && local->ifname[0])
         ni_report(w->f, NI_F_SOCKET_NONE, variable,
                   "no interface of this pod has a routable address: %s has only %s, which is "
@@ -612,7 +859,8 @@ static const char *keep_one(const struct ni_work *w, struct list *l, const char 
     if (!pod)
         return why;
     l->name[0] = pod;
-    return "interface of the default route";
+    l->pod = true;
+    return "";
 }
 
 static void check_torchcomms(const struct ni_work *w)
@@ -646,11 +894,12 @@ void ni_rule_sockets(const struct ni_work *w)
         why = keep_one(w, &l, why);
         ni_put(&value, l.name[0]);
         ni_decide_value(w, variable, value.buf,
-                        "%s; one plain name, because torchcomms reads no list", why);
+                        "%s%s; one plain name, because torchcomms reads no list",
+                        l.pod ? ni_pod_interface_text(w) : "", why);
     } else {
         ni_put(&value, "=");
         put_names(&l, &value);
-        ni_decide_value(w, variable, value.buf, "%s", why);
+        ni_decide_value(w, variable, value.buf, "%s%s", l.pod ? ni_pod_interface_text(w) : "", why);
     }
     struct ni_text t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
     put_names(by_user ? &users : &l, &t);

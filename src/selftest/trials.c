@@ -38,7 +38,7 @@ bool ni_wants_trials(const struct ni_work *w)
 }
 
 /* Returns true if a source or the user names the port's HCA, and a rule left the port out because
-   it does not work: no link, no GID. A port that was left out by choice (--hcas, NCCL_IB_HCA, link
+   it does not work: no device node, no link, no GID. A port that was left out by choice (--hcas, NCCL_IB_HCA, link
    layer, number) is not at fault. */
 static bool is_missed(const struct ni_work *w, int at)
 {
@@ -49,7 +49,8 @@ static bool is_missed(const struct ni_work *w, int at)
         !ni_is_listed(w, at) ||
         ni_is_chosen(w, port->hca)) /* of two ports one may be without a cable */
         return false;
-    return ni_is_down(port) || (port->link == NI_LINK_ROCE && ni_best_gid(inv, port) < 0);
+    return ni_lacks_node(&inv->hca[port->hca].uverbs) || ni_is_down(port) ||
+           (port->link == NI_LINK_ROCE && ni_best_gid(inv, port) < 0);
 }
 
 void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret)

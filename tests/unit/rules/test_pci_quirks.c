@@ -72,7 +72,11 @@ static void test_rails_are_islands(void **state)
     route("10.0.2.0", 24, false, "net2");
     node.inv.port[1].state.v = NI_PORT_DOWN;
     node_decide();
-    assert_setting(var, "unset", ""); /* one rail */
+    assert_setting(var, "rule", "0"); /* the other pods have both rails */
+    node.inv.port[1].n_gid = 0;
+    node_decide();
+    assert_setting(var, "unset", ""); /* the network of the second one is not known */
+    assert_true(node.plan.needs & NI_NEED_LOST);
 }
 
 /* What is not known may lead from one rail to the other. */

@@ -304,12 +304,17 @@ static void test_promise(void **state)
     node.inv.hca[0].uverbs = (struct ni_uverbs){"uverbs0", NI_KNOWN, 0};
     holds(NI_REQUIRE_RDMA);
     node.inv.hca[0].uverbs.err = -ENOENT;
+    holds(NI_REQUIRE_RDMA); /* by the other HCA */
+    assert_true(has(NI_F_HCA_NODE_LOST));
+    assert_int_equal(node.plan.n_chosen, 1);
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail from 2 HCAs");
+    node.inv.hca[1].uverbs.known = NI_ABSENT;
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
             "mlx5_0: /dev/infiniband/uverbs0 is not in the container");
     refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "uverbs0");
     assert_true(has(NI_F_HCA_NODE_LOST));
     holds(NI_REQUIRE_GPUS);
-    assert_true(has(NI_F_HCA_NODE_LOST)); /* told, and kept */
+    assert_true(has(NI_F_HCA_NODE_LOST)); /* told, and kept: none opens */
     assert_int_equal(node.plan.n_chosen, 2);
     node.inv.hca[0].uverbs.err = -EPERM;
     refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "opening /dev/infiniband/uverbs0 gives EPERM (");
@@ -317,6 +322,7 @@ static void test_promise(void **state)
     node.inv.hca[0].uverbs = (struct ni_uverbs){.known = NI_ABSENT};
     refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "the kernel has no uverbs device for it");
     node.inv.hca[0].uverbs.known = NI_DENIED;
+    node.inv.hca[1].uverbs.known = NI_KNOWN;
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "its device node cannot be seen");
     good_node(state);
     for (unsigned i = 0; i < node.inv.n_gid; i++)

@@ -75,6 +75,9 @@ static void test_pod_interface(void **state)
     node.inv.netdev[0].known = NI_KNOWN;
     node_decide();
     assert_setting(var, "unset", "");
+    assert_true(has(NI_F_SOCKET_NONE)); /* the address can only be that of eth0, which is down */
+    node_netdev("eth1", true);
+    node_decide();
     assert_false(has(NI_F_SOCKET_NONE)); /* there is an address, on whatever */
 }
 
