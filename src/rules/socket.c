@@ -155,13 +155,16 @@ static bool is_of_rail(const struct ni_work *w, const char *ifname)
    default route; NULL: there are none or several, or an address may be of any. */
 static const char *sole_interface(const struct ni_work *w)
 {
+    const unsigned by_name = NI_NEED_ADDR_NETDEVS | NI_NEED_OWN_NETDEVS | NI_NEED_PHYSICAL;
     const struct ni_net *net = &w->inv->net;
     const char *sole = NULL;
 
     w->plan->needs |= NI_NEED_IPV6; /* the default route of IPv6 may name it */
     if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN || net->route_known != NI_KNOWN)
         return NULL;
-    w->plan->needs |= NI_NEED_ADDR_NETDEVS | NI_NEED_OWN_NETDEVS | NI_NEED_PHYSICAL;
+    if (w->plan->needs & ~w->inv->read & ~by_name)
+        return NULL; /* as in find_others */
+    w->plan->needs |= by_name;
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
 
@@ -484,6 +487,7 @@ static struct ni_end end_of_rail(const struct ni_work *w, int port, const struct
 
     if (gid && gid->ndev[0] && !ni_ip_is_link_local(gid->ip))
         return (struct ni_end){gid->ndev, gid->ip};
+    w->plan->needs |= NI_NEED_OWN_NETDEVS;
     return (struct ni_end){own, own ? ipv4_of(&w->inv->net, own) : NULL};
 }
 
