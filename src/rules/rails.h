@@ -39,6 +39,7 @@ struct ni_rails {
     unsigned n;
     int port[NI_MAX_CHOSEN];                 /* of the inventory */
     const struct ni_gid *gid[NI_MAX_CHOSEN]; /* the port's best; NULL: none, or InfiniBand */
+    bool lost;                               /* one or more are out of use in this pod */
     int unknown; /* one of these whose network is not known, of the inventory; -1: none */
 };
 
