@@ -14,8 +14,10 @@
 
    ROOT has sys, proc, dev, etc. FOLDER has env (NAME=VALUE, each ended by NUL), numbers (names),
    addresses (NAME FLAGS ADDRESS SCOPE a line, in getifaddrs' order), errors (ERRNO PATH), closed
-   (devices that do not open), home; and may have `changed`, a command after which each device tells
-   that its table of GIDs has changed: then ports and GIDs are told once more.
+   (devices that do not open), home; and may have `changed`, a command that changes the tables of GIDs.
+   A device tells NCCL that it has, and NCCL says in its log what it makes of it:
+
+     refreshed OLD NEW    the index that it had of that device's port, and has
 
    NCCL's calls go to the functions of the same names here, because a program comes before its
    libraries: files below /sys, /proc, /dev and /etc, getifaddrs, getpwuid, dlopen of libibverbs. */
@@ -857,6 +859,25 @@ static void tell_ports(void)
     free(text);
 }
 
+/* Waits for what NCCL says of a changed table; it may say nothing. */
+static void tell_refreshed(void)
+{
+    static const char words[] = " GID refreshed: idx ";
+
+    for (int turn = 0; turn < 30; turn++) {
+        char *text = of_folder("log", NULL);
+        const char *at = strstr(text, words);
+        int old, new;
+
+        if (at && sscanf(at + strlen(words), "%d -> %d", &old, &new) == 2)
+            tell("refreshed %d %d\n", old, new);
+        free(text);
+        if (at)
+            return;
+        usleep(100 * 1000);
+    }
+}
+
 static void judge(const char *line)
 {
     size_t size;
@@ -884,10 +905,8 @@ static void judge(const char *line)
     char at[PATH_MAX];
     snprintf(at, sizeof at, "%s/changed", folder);
     int (*const next)(const char *, int) = (int (*)(const char *, int))real("access");
-    if (next(at, F_OK) == 0) {
-        sleep(1);
-        tell_ports();
-    }
+    if (next(at, F_OK) == 0)
+        tell_refreshed();
 }
 
 int main(int argc, char **argv)
