@@ -164,10 +164,14 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Nothing to do if `ulimit -l` says unlimited where the command runs, or the command has "    \
       "CAP_IPC_LOCK. Cluster admin: otherwise raise the limit for all pods (memlock.low).")        \
     X(MEMLOCK_LOW, "memlock.low", NI_WARNING,                                                      \
-      "Cluster admin: set memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity "     \
+      "User: give a container that runs as root SYS_RESOURCE or IPC_LOCK "                         \
+      "(securityContext.capabilities). Cluster admin: set memlock=-1:-1 in CRI-O's "               \
+      "default_ulimits, or LimitMEMLOCK=infinity "                                                 \
       "for containerd.")                                                                           \
     X(MEMLOCK_TOO_LOW, "memlock.too-low", NI_ERROR,                                                \
-      "Cluster admin: set memlock=-1:-1 in CRI-O's default_ulimits, or "                           \
+      "User: give a container that runs as root SYS_RESOURCE or IPC_LOCK "                         \
+      "(securityContext.capabilities). Cluster admin: set memlock=-1:-1 in CRI-O's "               \
+      "default_ulimits, or "                                                                       \
       "LimitMEMLOCK=infinity for containerd.")                                                     \
     X(NET_EFA, "net.efa", NI_INFO,                                                                 \
       "Nothing to do if the image has the OFI plugin (aws-ofi-nccl); without it NCCL uses TCP.")   \

@@ -142,6 +142,7 @@ void ni_flow_decide(struct ni_context *ctx)
         .sockets = ni_named_sockets(policy),
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
+        .gpu_facts = policy->gpu_map,
         .all = all,
         .health =
             (gathers & NI_GATHER_HEALTH) != 0 || preflight || policy->selftest != NI_DEMAND_OFF,

@@ -153,7 +153,8 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
     write_line(ctx, &t);
 }
 
-/* Returns true if the finding is of a demand, and the last line, by ni_refuse, says the same. */
+/* Returns true if the finding is of a demand, and the line of ni_refuse says the same: its hint comes
+   below that line. */
 static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding *f)
 {
     return (ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) != 0 && ctx->plan.refuse &&
@@ -179,6 +180,15 @@ static void put_finding(const struct ni_context *ctx, struct ni_text *line,
     }
 }
 
+static void say_finding(struct ni_context *ctx, const struct ni_finding *f)
+{
+    char buf[GROWS * 1024];
+    struct ni_text line = ni_text_on(buf, sizeof(buf));
+
+    put_finding(ctx, &line, f);
+    write_line(ctx, &line);
+}
+
 void ni_say_findings(struct ni_context *ctx)
 {
     static const enum ni_log_level level[] = {
@@ -186,13 +196,10 @@ void ni_say_findings(struct ni_context *ctx)
 
     while (ctx->n_said < ctx->findings.n) {
         const struct ni_finding *f = &ctx->findings.at[ctx->n_said++];
-        char buf[GROWS * 1024];
-        struct ni_text line = ni_text_on(buf, sizeof(buf));
 
-        if (level[ni_finding_kind(f->id)->severity] > ctx->options.log_level)
-            continue;
-        put_finding(ctx, &line, f);
-        write_line(ctx, &line);
+        if (level[ni_finding_kind(f->id)->severity] <= ctx->options.log_level &&
+            (ctx->options.log_format == NI_LOG_JSON || !is_in_refusal(ctx, f)))
+            say_finding(ctx, f);
     }
     if (ctx->findings.dropped == ctx->dropped_said)
         return;
@@ -236,6 +243,10 @@ int ni_refuse(struct ni_context *ctx, const char *reason, enum ni_leave leave)
 
     ni_putf(&line, "%s: %s", runs ? "command not started" : "settings not written", reason);
     ni_last_words(ctx, line.buf, leave);
+    for (unsigned i = 0; i < ctx->findings.n; i++) { /* who does what, below the reason */
+        if (ctx->options.log_format == NI_LOG_TEXT && is_in_refusal(ctx, &ctx->findings.at[i]))
+            say_finding(ctx, &ctx->findings.at[i]);
+    }
     return NI_EXIT_REFUSED;
 }
 

@@ -73,6 +73,7 @@ int ni_parse_bytes(const char *text, int64_t min, int64_t max, int64_t *ret)
 void ni_put_bytes(struct ni_text *t, int64_t bytes)
 {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    const bool large = bytes >= INT64_C(256) << 30;
     size_t u = 0;
 
     if (bytes == NI_UNLIMITED) {
@@ -82,6 +83,17 @@ void ni_put_bytes(struct ni_text *t, int64_t bytes)
     while (bytes != 0 && bytes % 1024 == 0 && u + 1 < NI_COUNT(unit)) {
         bytes /= 1024;
         u++;
+    }
+    /* "1007.6 GiB", not "1056561952 KiB"; a limit that matters is smaller, and stays exact */
+    if (large && bytes >= 10240 && u + 1 < NI_COUNT(unit)) {
+        double size = (double)bytes;
+
+        while (size >= 1024 && u + 1 < NI_COUNT(unit)) {
+            size /= 1024;
+            u++;
+        }
+        ni_putf(t, "%.1f %s", size, unit[u]);
+        return;
     }
     ni_putf(t, "%lld %s", (long long)bytes, unit[u]);
 }

@@ -164,13 +164,39 @@ static void check_rate(struct check *c)
     ni_note_slow_rails(c->w);
 }
 
-/* Returns the interface whose MTU a RoCE port has: the function's own, else that of its GID. NULL:
-   neither is known. */
-static const struct ni_netdev *mtu_netdev(const struct ni_inventory *inv, const struct ni_chosen *r)
+const struct ni_netdev *ni_mtu_netdev(const struct ni_inventory *inv, const struct ni_plan *plan,
+                                      int port)
 {
-    if (r->hca->netdev >= 0)
-        return &inv->netdev[r->hca->netdev];
-    return r->gid ? ni_find_netdev(inv, r->gid->ndev) : NULL;
+    const struct ni_port *p = &inv->port[port];
+    const struct ni_hca *hca = &inv->hca[p->hca];
+    const int gid = plan->port[port].best;
+
+    if (p->link != NI_LINK_ROCE)
+        return NULL;
+    if (hca->netdev >= 0)
+        return &inv->netdev[hca->netdev];
+    return gid >= 0 ? ni_find_netdev(inv, inv->gid[gid].ndev) : NULL;
+}
+
+/* Reports rails of 200G and more that all have the MTU of plain Ethernet. RoCE then takes packets of
+   1024 bytes (drivers/infiniband/core, ib_addr.h iboe_get_mtu); 4096 need some 100 more. */
+static void note_small_mtu(struct check *c, const struct ni_netdev *largest)
+{
+    enum { PLAIN = 1500, FAST_MBPS = 200000 };
+    long long slowest = INT64_MAX;
+
+    for (unsigned i = 0; i < c->plan->n_chosen; i++) {
+        const struct ni_num mbps = ni_chosen(c->w, i).port->mbps;
+
+        if (mbps.known != NI_KNOWN)
+            return;
+        slowest = mbps.v < slowest ? mbps.v : slowest;
+    }
+    if (largest && largest->mtu.v <= PLAIN && slowest >= FAST_MBPS)
+        ni_report(c->f, NI_F_RAIL_MTU_SMALL, largest->name,
+                  "MTU %lld on all rails, the slowest of which has %lldG: each RoCE packet carries "
+                  "1024 bytes, where an MTU of 4200 or more allows 4096",
+                  (long long)largest->mtu.v, slowest / 1000);
 }
 
 static void check_mtu(struct check *c)
@@ -179,7 +205,7 @@ static void check_mtu(struct check *c)
 
     for (unsigned i = 0; i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
-        const struct ni_netdev *d = mtu_netdev(c->inv, &r);
+        const struct ni_netdev *d = ni_mtu_netdev(c->inv, c->plan, r.at);
         const bool is_known = d && d->mtu.known == NI_KNOWN;
 
         if (r.port->link != NI_LINK_ROCE)
@@ -197,6 +223,8 @@ static void check_mtu(struct check *c)
                   "MTU %lld, but %lld on %s: the rails use packets of different sizes; a switch "
                   "may drop the larger ones, and each loss costs a retry",
                   (long long)small->mtu.v, (long long)large->mtu.v, large->name);
+    else if (c->unknown == 0)
+        note_small_mtu(c, large);
 }
 
 /* ---- the way between the devices: PCIe links, IOMMU, ACS ---- */

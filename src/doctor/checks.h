@@ -32,4 +32,9 @@ struct ni_diagnosis {
 /* Makes all checks of an inventory that was gathered for doctor. Reports findings. */
 void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret);
 
+/* Returns the interface whose MTU a RoCE port has: the function's own, else that of its GID. NULL:
+   neither is known, or the port is InfiniBand. port: of the inventory. */
+const struct ni_netdev *ni_mtu_netdev(const struct ni_inventory *inv, const struct ni_plan *plan,
+                                      int port);
+
 #endif

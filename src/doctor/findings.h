@@ -25,6 +25,8 @@
       "(Topology Manager, DRA).")                                                                 \
     X(RAIL_MTU_DIFFERS, "rail.mtu.differs", NI_WARNING,                                           \
       "Cluster admin: set one MTU for all rails on network attachments, PFs and switches.")       \
+    X(RAIL_MTU_SMALL, "rail.mtu.small", NI_INFO,                                                  \
+      "Cluster admin: if the switches allow it, set MTU 9000 on attachments, PFs and switches.")  \
     X(SHM_SMALL, "shm.small", NI_WARNING,                                                         \
       "User: give the emptyDir at /dev/shm 1 GiB or more (sizeLimit, or docker --shm-size).")
 

@@ -96,16 +96,33 @@ static void put_counts(struct ni_text *t, const struct ni_findings *all)
         ni_put(t, "no findings");
 }
 
-/* Returns the verdict in words. A pod without RDMA may be healthy, but nobody may take that for
-   RDMA. ready: the exit status says so, too. */
-static const char *readiness_text(const struct ni_plan *plan, bool ready)
+/* Returns the number of ports that the pod was given and that are left out for their state. */
+static unsigned count_lost(const struct ni_view *view)
 {
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < view->inv->n_port; i++)
+        n += view->plan->port[i].lost;
+    return n;
+}
+
+/* Puts the verdict in words. A pod without RDMA, or with fewer rails than it was given, may run, but
+   nobody may take that for all of it. ready: the exit status says so, too. */
+static void put_readiness(struct ni_text *t, const struct ni_view *view, bool ready)
+{
+    const struct ni_plan *plan = view->plan;
+    const unsigned lost = count_lost(view);
     const bool tcp =
         plan->transport == NI_NET_TCP || (plan->transport == NI_NET_RDMA && plan->n_chosen == 0);
 
     if (!ready)
-        return "NOT READY";
-    return tcp ? "READY for TCP only" : "READY";
+        ni_put(t, "NOT READY");
+    else if (tcp)
+        ni_put(t, "READY for TCP only");
+    else if (plan->transport == NI_NET_RDMA && lost > 0)
+        ni_putf(t, "READY with %u of %u rails", plan->n_chosen, plan->n_chosen + lost);
+    else
+        ni_put(t, "READY");
 }
 
 /* Puts "NOT READY: 1 error, 1 info". */
@@ -115,7 +132,8 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, bool re
     enum ni_tint tint = NI_GREEN;
 
     put_counts(&counts, view->findings);
-    ni_putf(&line, "%s: %s", readiness_text(view->plan, ready), counts.buf);
+    put_readiness(&line, view, ready);
+    ni_putf(&line, ": %s", counts.buf);
     if (!ready)
         tint = NI_RED;
     else if (ni_findings_count(view->findings, NI_WARNING) > 0)

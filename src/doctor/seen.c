@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "doctor/checks.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
@@ -112,11 +113,10 @@ static void put_mtu(struct ni_text *t, const struct ni_view *view)
     struct range mtus = {.n = 0};
 
     for (unsigned i = 0; i < view->plan->n_chosen; i++) {
-        const struct ni_port *port = &view->inv->port[view->plan->chosen[i]];
-        const int netdev = view->inv->hca[port->hca].netdev;
+        const struct ni_netdev *d = ni_mtu_netdev(view->inv, view->plan, view->plan->chosen[i]);
 
-        if (netdev >= 0 && port->link == NI_LINK_ROCE)
-            add_to_range(&mtus, view->inv->netdev[netdev].mtu);
+        if (d)
+            add_to_range(&mtus, d->mtu);
     }
     put_range(t, &mtus, 1, "");
 }
@@ -202,10 +202,12 @@ static void put_place(struct ni_text *t, const struct ni_view *view)
 static void put_gpu_nodes(struct ni_text *t, const struct ni_view *view)
 {
     const struct ni_drivers *d = &view->inv->drivers;
-    unsigned n = d->nvidiactl == NI_KNOWN;
+    const bool ctl = d->nvidiactl == NI_KNOWN, uvm = d->uvm == NI_KNOWN;
 
-    n += d->uvm == NI_KNOWN;
-    ni_putf(t, "%u of 2", n);
+    ni_put(t, ctl ? "nvidiactl" : "");
+    ni_put(t, ctl && uvm ? ", " : "");
+    ni_put(t, uvm ? "nvidia-uvm" : "");
+    ni_put(t, ctl || uvm ? "" : "none");
 }
 
 static void put_gdr(struct ni_text *t, const struct ni_view *view)
@@ -282,15 +284,15 @@ static const struct {
     const char *id, *title;
     void (*put)(struct ni_text *t, const struct ni_view *view);
 } rows[] = {
-    {"rdma.netns", "RDMA netns", put_netns},  {"hca.node", "device nodes", put_nodes},
-    {"hca.port", "links", put_links},         {"rdma.cgroup", "RDMA cgroup", put_cgroup},
-    {"rail.rate", "speed", put_rates},        {"rail.mtu", "MTU", put_mtu},
-    {"hca.counters", "error counters", NULL}, {"hca.qos", "traffic class", put_traffic_class},
-    {"pci.link", "PCIe links", put_pcie},     {"iommu.type", "IOMMU", put_iommu},
-    {"gpu.node", "GPU nodes", put_gpu_nodes}, {"gpu.place", "GPU to HCA", put_place},
-    {"gdr.driver", "GPUDirect", put_gdr},     {"gpu.imex", "IMEX channel", put_imex},
-    {"nvshmem.ibgda", "IBGDA", put_ibgda},    {"memlock.limit", "memlock", put_memlock},
-    {"shm.size", "/dev/shm", put_shm},        {"host.name", "host name", put_host_name},
+    {"rdma.netns", "RDMA netns", put_netns},    {"hca.node", "device nodes", put_nodes},
+    {"hca.port", "links", put_links},           {"rdma.cgroup", "RDMA cgroup", put_cgroup},
+    {"rail.rate", "speed", put_rates},          {"rail.mtu", "MTU", put_mtu},
+    {"hca.counters", "error counters", NULL},   {"hca.qos", "traffic class", put_traffic_class},
+    {"pci.link", "PCIe links", put_pcie},       {"iommu.type", "IOMMU", put_iommu},
+    {"gpu.node", "GPU control", put_gpu_nodes}, {"gpu.place", "GPU to HCA", put_place},
+    {"gdr.driver", "GPUDirect", put_gdr},       {"gpu.imex", "IMEX channel", put_imex},
+    {"nvshmem.ibgda", "IBGDA", put_ibgda},      {"memlock.limit", "memlock", put_memlock},
+    {"shm.size", "/dev/shm", put_shm},          {"host.name", "host name", put_host_name},
     {"pid1.init", "PID 1", put_pid1},
 };
 
@@ -330,6 +332,7 @@ const char *ni_check_of_finding(enum ni_finding_id id)
         {NI_F_RAIL_SLOW, "rail.rate"},
         {NI_F_HCA_PORT_SLOW, "rail.rate"},
         {NI_F_RAIL_MTU_DIFFERS, "rail.mtu"},
+        {NI_F_RAIL_MTU_SMALL, "rail.mtu"},
         {NI_F_HCA_ERRORS_LINK, "hca.counters"},
         {NI_F_HCA_ERRORS_TRANSPORT, "hca.counters"},
         {NI_F_HCA_TRAFFIC_CLASS, "hca.qos"},

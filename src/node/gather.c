@@ -291,6 +291,8 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
                                     NI_NEED_ADDR_NETDEVS | NI_NEED_ROUTES6 | NI_NEED_PHYSICAL |
                                     NI_NEED_ALL_PKEYS | NI_NEED_NETNS_MODE | NI_NEED_LOST));
     }
+    if (ask->gpu_facts)
+        probe_wanted(p, NI_NEED_NUMA);
     if (ask->health) {
         inv->for_doctor = true;
         probe_wanted(p, NI_NEED_OWN_NETDEVS);

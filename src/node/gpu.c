@@ -65,7 +65,7 @@ static void add_gpu(struct ni_probe *p, const struct ni_gpu *gpu)
     *g = *gpu;
     (void)ni_format(dir, sizeof(dir), "sys/bus/pci/devices/%s", ni_bdf_text(g->bdf, text));
     ni_probe_chain(p, &g->pci, dir);
-    if (!p->ask->all)
+    if (!p->ask->all && !p->ask->gpu_facts)
         return;
     /* no rule needs it, people read it (drivers/pci/pci-sysfs.c local_cpulist_show) */
     (void)ni_read_file(p, p->root, NI_OPTIONAL, g->cpus, sizeof(g->cpus), "%s/local_cpulist", dir);
@@ -195,7 +195,7 @@ static bool probe_nvidia(struct ni_probe *p)
     for (unsigned i = 0; i < gpus.n; i++) {
         struct ni_gpu g = {.bdf = gpus.at[i], .minor = -1};
 
-        if (gpus.numbered && (!all || p->ask->all))
+        if (gpus.numbered && (!all || p->ask->all || p->ask->gpu_facts))
             read_gpu_info(p, NI_REQUIRED, &g);
         if (all || (g.minor >= 0 && minors >> g.minor & 1))
             add_gpu(p, &g);

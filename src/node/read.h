@@ -27,9 +27,10 @@ struct ni_ask {
     const char *sockets;        /* --sockets list of interfaces to look at, or NULL */
     bool nvshmem;               /* nvshmem.conf files */
     bool gpus;                  /* the GPUs even where no HCA was given */
-    bool all;    /* for people: all that a rule may want, and the HCAs that are not the pod's */
-    bool health; /* also what only doctor looks at */
-    bool off;    /* mode=off: nothing */
+    bool gpu_facts; /* what people and launchers read of a GPU: number, NUMA node, CPUs near it */
+    bool all;       /* for people: all that a rule may want, and the HCAs that are not the pod's */
+    bool health;    /* also what only doctor looks at */
+    bool off;       /* mode=off: nothing */
 };
 
 struct ni_probe {

@@ -101,7 +101,7 @@ void ni_put_summary(struct ni_text *out, const struct ni_view *view, const int64
             ni_put(out, "unknown");
         else
             ni_put_bytes(out, *memlock);
-        ni_put(out, ";");
+        ni_put(out, view->plan->memlock.harmless ? " (harmless: CAP_IPC_LOCK);" : ";");
     }
     for (unsigned i = 0; i < view->plan->n_setting; i++) {
         const struct ni_setting *s = &view->plan->setting[i];
@@ -441,6 +441,29 @@ static void put_set(struct ni_text *out, const struct ni_view *view)
     }
 }
 
+/* Puts the variables of NCCL that its configuration files set and that no rule decides: an image may
+   bring them, and the environment does not show them. */
+static void put_conf(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_inventory *inv = view->inv;
+    bool any = false;
+
+    for (unsigned i = 0; i < inv->n_conf; i++) {
+        const struct ni_conf_entry *e = &inv->conf[i];
+
+        if (e->overrides || !ni_has_prefix(e->name, "NCCL_") || ni_plan_get(view->plan, e->name) ||
+            ni_find_conf(inv, e->name) != e)
+            continue;
+        ni_put(out, any ? "" : "\nAlso set in files, if the environment does not set them\n");
+        any = true;
+        ni_put(out, "  ");
+        ni_quote(out, e->name);
+        ni_put(out, "  ");
+        ni_put_quoted(out, e->value, strlen(e->value), 200);
+        ni_putf(out, "  (%s)\n", e->file);
+    }
+}
+
 /* Returns true if both stay unset for one reason, and with one consequence. */
 static bool are_unset_alike(const struct ni_setting *a, const struct ni_setting *b)
 {
@@ -546,6 +569,7 @@ void ni_put_plan(struct ni_text *out, const struct ni_view *view)
     else
         ni_put(out, "\nMore about a finding: nccl-init explain ID\n");
     put_set(out, view);
+    put_conf(out, view);
     put_left_unset(out, view);
     put_limit(&memlock, "Locked memory: soft limit ", self->memlock_soft, limit->soft);
     put_limit(&memlock, "; hard limit ", self->memlock_hard, limit->hard);

@@ -176,19 +176,19 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
 static void report_limit(const struct ni_work *w, int64_t soft)
 {
     const bool hopeless = soft <= ni_memlock_hopeless;
-    const long long kib = (long long)(soft / 1024);
-    struct ni_text why = NI_TEXT(200);
+    struct ni_text why = NI_TEXT(200), limit = NI_TEXT(32);
 
+    ni_put_bytes(&limit, soft / 1024 * 1024);
     if (w->policy->command_elsewhere) {
         ni_report(w->f, NI_F_MEMLOCK_ELSEWHERE, "RLIMIT_MEMLOCK",
-                  "%lld KiB in this container, too low for RDMA; if the command runs in another "
+                  "%s in this container, too low for RDMA; if the command runs in another "
                   "container, the limit there counts, and it is not seen here",
-                  kib);
+                  limit.buf);
         return;
     }
     ni_memlock_why(w, &why);
     ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
-              "%lld KiB: %s; %s", kib,
+              "%s: %s; %s", limit.buf,
               hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
                          "`unhandled system error`"
                        : "too low for many connections; ibv_reg_mr may fail",

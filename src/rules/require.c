@@ -14,6 +14,7 @@
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
@@ -360,7 +361,9 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
     } else if (soft < 0) {
         ni_put(&why, "the limit is not known (/proc/self/limits)");
     } else {
-        ni_putf(&why, "only %lld KiB can be locked: ", (long long)(soft / 1024));
+        ni_put(&why, "only ");
+        ni_put_bytes(&why, soft / 1024 * 1024);
+        ni_put(&why, " can be locked: ");
         /* the plan has a higher limit, and it may be raised, so raising it failed */
         if (w->plan->memlock.soft > soft && ni_may_raise_memlock(&w->inv->self))
             ni_put(&why, "raising it failed");

@@ -204,7 +204,10 @@ static void test_mtu(void **state)
     d[1].mtu = known(1500);
     expect(NI_F_RAIL_MTU_DIFFERS, "net2");
     d[0].mtu = known(1500);
+    expect(NI_F_RAIL_MTU_SMALL, "net1");
+    node.inv.port[0].mbps = node.inv.port[1].mbps = known(100000);
     expect_none();
+    node.inv.port[0].mbps = node.inv.port[1].mbps = known(400000);
     d[1].mtu = (struct ni_num){1500, NI_DENIED};
     expect_none();
 }

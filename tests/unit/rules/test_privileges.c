@@ -26,7 +26,7 @@ static void assert_why(const char *words)
 {
     assert_found(NI_F_MEMLOCK_TOO_LOW, "RLIMIT_MEMLOCK", words);
     assert_found(NI_F_MEMLOCK_TOO_LOW, "RLIMIT_MEMLOCK",
-                 "8192 KiB: `Call to ibv_create_qp failed with error Cannot allocate memory`");
+                 "8 MiB: `Call to ibv_create_qp failed with error Cannot allocate memory`");
     assert_int_equal(outcome("memlock.limit"), NI_CHECK_FOUND);
 }
 
@@ -131,7 +131,7 @@ static void test_memlock_elsewhere(void **state)
     node.policy.command_elsewhere = true;
     low_limit(0, 0, 0, 0);
     assert_found(NI_F_MEMLOCK_ELSEWHERE, "RLIMIT_MEMLOCK",
-                 "8192 KiB in this container, too low for RDMA");
+                 "8 MiB in this container, too low for RDMA");
     assert_int_equal(node.findings.n, 1);
     node.policy.command_elsewhere = false;
     diagnose();
