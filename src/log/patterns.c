@@ -65,8 +65,8 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_LOG_CUDA_IMAGE] = "the image's CUDA does not fit the node's driver or GPU",
     [NI_F_LOG_CUDA_KERNEL] = "a kernel failed on the GPU: a fault of the program, or of the GPU",
     [NI_F_LOG_CUDA_MEMORY] = "the GPU has too little memory left",
-    [NI_F_LOG_CUMEM] = "ranks of one node disagree about host memory of cuMem: the other one has "
-                       "it, and no file in /dev/shm",
+    [NI_F_LOG_CUMEM] =
+        "ranks of one node disagree: the other one shares host memory by cuMem, not in /dev/shm",
     [NI_F_LOG_DIAG] = "NCCL's own diagnostics report a difference or a failure",
     [NI_F_LOG_FAILED] = "NCCL gave up; an earlier WARN line says why",
     [NI_F_LOG_FILES] = "the process has reached its limit of open files",

@@ -19,6 +19,9 @@ enum ni_log_step ni_log_stopped_step(const struct ni_log_rank *r)
 
 const char *ni_log_step_text(const struct ni_log_rank *r)
 {
+    static const char nvls[] =
+        "while it set up NVLink multicast (NVLS), for which all ranks of the node wait for each "
+        "other and for Fabric Manager; NCCL_NVLS_ENABLE=0 tells whether that is the reason";
     static const char *const text[] = {
         [NI_STEP_DRIVER] = "before it had an interface",
         [NI_STEP_BOOT] = "while it chose the network: plugins, HCAs",
@@ -28,9 +31,7 @@ const char *ni_log_step_text(const struct ni_log_rank *r)
         [NI_STEP_RANKS] = "while it computed the channels",
         [NI_STEP_CHANNELS] = "while it set up its channels and connected the ranks",
         [NI_STEP_RINGS] = "while it connected the ranks, after the rings",
-        [NI_STEP_NVLS] = "while it set up NVLink multicast (NVLS), for which all ranks of the node "
-                         "wait for each other and for Fabric Manager; NCCL_NVLS_ENABLE=0 tells "
-                         "whether that is the reason",
+        [NI_STEP_NVLS] = nvls,
         [NI_STEP_LAST] = "in its last step: the ranks of the node wait for each other",
     };
 
