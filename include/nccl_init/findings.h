@@ -95,6 +95,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Cluster admin: enable RoCE v2 on the port (cma_roce_mode); v1 does not cross subnets.")     \
     X(GPU_HCA_FAR, "gpu.hca.far", NI_WARNING,                                                      \
       "Cluster admin: allocate GPUs and HCAs together (DRA, Topology Manager best-effort).")       \
+    X(GPU_HCA_PASSED_OVER, "gpu.hca.passed-over", NI_WARNING,                                      \
+      "User: leave the faster HCA out (--hcas), or allow the distance with --gdr and measure. "    \
+      "Cluster admin: give pods HCAs of one speed.")                                               \
     X(GPU_NODE_MISSING, "gpu.node.missing", NI_ERROR,                                              \
       "User: request the GPU by its resource. Cluster admin: check the container toolkit.")        \
     X(HCA_GUID_NONE, "hca.guid.none", NI_WARNING,                                                  \

@@ -23,6 +23,12 @@ struct ni_gpu {
     struct ni_pcie link; /* for doctor */
 };
 
+/* The CPU as /proc/cpuinfo of x86 calls it; "": unknown. */
+struct ni_cpu {
+    char vendor[16]; /* "GenuineIntel" */
+    int64_t family, model;
+};
+
 /* The facts on which GPUDirect RDMA depends. */
 struct ni_gdr {
     enum ni_known peermem; /* KNOWN: nvidia-peermem or nv_peer_mem is loaded */

@@ -53,7 +53,9 @@ enum ni_fact {
     NI_NEED_PKEYS = 65536,        /* P_Keys of InfiniBand ports, up to the first full member */
     NI_NEED_ALL_PKEYS = 131072,   /* whole P_Key tables */
     NI_NEED_NETNS_MODE = 262144,  /* netns_mode */
-    NI_NEED_LOST = 524288         /* of given ports that are not ACTIVE: GIDs, interfaces */
+    NI_NEED_LOST = 524288,        /* of given ports that are not ACTIVE: GIDs, interfaces */
+    NI_NEED_LINKS = 1048576,      /* PCIe links of GPUs, HCAs and the switches above them */
+    NI_NEED_CPU = 2097152         /* the CPU's vendor, family and model */
 };
 
 /* Small members and the beginnings of pools lie close together: a page that is not touched costs
@@ -73,6 +75,7 @@ struct ni_inventory {
     bool for_doctor;               /* the facts for doctor were read, too */
     enum ni_netns_mode netns_mode; /* of RDMA devices */
     struct ni_gdr gdr;
+    struct ni_cpu cpu;
     struct ni_drivers drivers;
     struct ni_self self;
     struct ni_net net;

@@ -22,6 +22,12 @@ struct ni_bdf {
 enum { NI_VPD_UUID = 64 };  /* room for the UUID of vital product data */
 enum { NI_MAX_DEPTH = 24 }; /* PCI functions from the root to a device */
 
+/* The lanes of a PCIe link, and the speed of each in 100 Mb/s: the most that both ends can do. n is 0
+   if it is not known. */
+struct ni_lanes {
+    uint16_t n, each;
+};
+
 /* The functions from the host bridge down to the device, as the target of sys/bus/pci/devices/BDF
    lists them. */
 struct ni_pci {
@@ -33,6 +39,7 @@ struct ni_pci {
     bool none;                      /* SoftRoCE: a device of no bus */
     char aux[NI_DEV_NAME]; /* below the function: a sub-function, "mlx5_core.sf.4"; else "" */
     struct ni_num numa;    /* -1 if the firmware names none */
+    struct ni_lanes link[NI_MAX_DEPTH]; /* of at[i] to the function above it; if asked for */
 };
 
 /* The IOMMU group of a function; read for doctor. */

@@ -125,6 +125,16 @@ struct ni_near {
     enum ni_distance distance;
 };
 
+/* What NCCL takes for a GPU: those of the NICs with the fastest path that are nearest. */
+struct ni_taken {
+    int hca; /* the first of them, in the inventory; -1: not known */
+    enum ni_distance distance;
+    int64_t speed;    /* of the path, in 100 Mb/s; what is not known does not limit it */
+    uint32_t ports;   /* bits of plan.chosen */
+    uint32_t as_fast; /* ports whose path is as fast, near or far */
+    bool fused;       /* NCCL makes one NIC of several ports */
+};
+
 enum ni_transport {
     NI_NET_OFF,   /* --mode=off: nothing is decided */
     NI_NET_RDMA,  /* at least one port is chosen */
@@ -167,6 +177,7 @@ struct ni_plan {
        */
     uint32_t gpu_ports[NI_MAX_GPU];
     struct ni_near nearest_hca[NI_MAX_GPU];    /* by GPU */
+    struct ni_taken taken[NI_MAX_GPU];         /* by GPU */
     uint8_t distance[NI_MAX_GPU][NI_MAX_HCA];  /* enum ni_distance of every pair */
     struct ni_port_plan port[NI_MAX_PORT];     /* by port of the inventory */
     struct ni_setting setting[NI_MAX_SETTING]; /* in the order of the rules */

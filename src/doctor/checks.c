@@ -351,6 +351,7 @@ static void check_gpu_place(struct check *c)
 
     if (c->plan->n_chosen == 0 || inv->gdr.c2c)
         return;
+    c->reported = ni_findings_has(c->f, NI_F_GPU_HCA_PASSED_OVER);
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         const struct ni_near *near = &c->plan->nearest_hca[g];
         const struct ni_pci *pci = &inv->gpu[g].pci;

@@ -323,6 +323,7 @@ const char *ni_check_of_finding(enum ni_finding_id id)
         {NI_F_HCA_NODE_MISSING, "hca.node"},
         {NI_F_HCA_NODE_LOST, "hca.node"},
         {NI_F_ALLOC_NO_UVERBS, "hca.node"},
+        {NI_F_GPU_HCA_PASSED_OVER, "gpu.place"},
         {NI_F_HCA_PORT_DOWN, "hca.port"},
         {NI_F_HCA_GUID_NONE, "hca.port"},
         {NI_F_IB_PKEY_EMPTY, "hca.port"},

@@ -227,7 +227,7 @@ static void probe_wanted(struct ni_probe *p, unsigned needs)
 
     if (needs & NI_NEED_WHOLE_GIDS) /* they show to whom an entry of a GID table belongs */
         needs |= NI_NEED_IPV6 | NI_NEED_OWN_NETDEVS;
-    if (needs & NI_NEED_DATA_DIRECT) /* a VF has the Data Direct function of its PF */
+    if (needs & (NI_NEED_DATA_DIRECT | NI_NEED_LINKS)) /* a VF has those of its PF */
         needs |= NI_NEED_PFS;
     needs &= ~inv->read;
     inv->read |= needs;
@@ -258,6 +258,10 @@ static void probe_wanted(struct ni_probe *p, unsigned needs)
         ni_probe_all_gdr(p);
     if (needs & NI_NEED_NETNS_MODE)
         ni_probe_netns_mode(p);
+    if (needs & NI_NEED_LINKS)
+        ni_probe_links(p);
+    if (needs & NI_NEED_CPU)
+        ni_probe_cpu(p);
     if (needs & NI_NEED_NUMA)
         ni_probe_numa(p);
     if (needs & NI_NEED_GPU_IDS)
@@ -287,9 +291,10 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
         ni_probe_gpus(p);
     if (ask->all) {
         ni_probe_visible(p);
-        probe_wanted(p, ~(unsigned)(NI_NEED_UNMERGED | NI_NEED_USERS_NETDEVS |
-                                    NI_NEED_ADDR_NETDEVS | NI_NEED_ROUTES6 | NI_NEED_PHYSICAL |
-                                    NI_NEED_ALL_PKEYS | NI_NEED_NETNS_MODE | NI_NEED_LOST));
+        probe_wanted(p,
+                     ~(unsigned)(NI_NEED_UNMERGED | NI_NEED_USERS_NETDEVS | NI_NEED_ADDR_NETDEVS |
+                                 NI_NEED_ROUTES6 | NI_NEED_PHYSICAL | NI_NEED_ALL_PKEYS |
+                                 NI_NEED_NETNS_MODE | NI_NEED_LOST | NI_NEED_CPU));
     }
     if (ask->gpu_facts)
         probe_wanted(p, NI_NEED_NUMA);

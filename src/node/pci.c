@@ -111,3 +111,89 @@ void ni_probe_numa(struct ni_probe *p)
     for (unsigned i = 0; i < p->inv->n_hca; i++)
         read_numa(p, &p->inv->hca[i].pci);
 }
+
+/* ---- PCIe links ---- */
+
+/* Parses the speed of a link, in thousandths of GT/s; the kernel may not know it
+   (drivers/pci/probe.c pci_speed_string). */
+static bool parse_speed(const char *text, int64_t *ret)
+{
+    *ret = 0;
+    return ni_has_prefix(text, "Unknown") || ni_parse_rate(text, ret);
+}
+
+/* Reads the most that a function can do: its lanes, and the speed of each in 100 Mb/s as NCCL
+   counts it (2.30.7 graph/topo.cc kvDictPciGen): 60 for 8 GT/s. */
+static struct ni_lanes read_lanes(struct ni_probe *p, struct ni_bdf at)
+{
+    enum { MOST_LANES = 32, GEN3 = 8000 };
+    char bdf[NI_BDF_TEXT];
+    const struct ni_num n =
+        ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
+                    "sys/bus/pci/devices/%s/max_link_width", ni_bdf_text(at, bdf));
+    const struct ni_num speed = ni_read_num(p, p->root, NI_OPTIONAL, parse_speed,
+                                            "sys/bus/pci/devices/%s/max_link_speed", bdf);
+
+    if (n.known != NI_KNOWN || n.v < 1 || n.v > MOST_LANES || speed.known != NI_KNOWN ||
+        speed.v < 1 || speed.v > INT32_MAX)
+        return (struct ni_lanes){0, 0};
+    const int64_t each = speed.v < GEN3 ? speed.v * 6 / 1000 : speed.v * 15 / 2000;
+    return (struct ni_lanes){(uint16_t)n.v, (uint16_t)(each > UINT16_MAX ? 0 : each)};
+}
+
+/* Reads the links that NCCL counts, those of every second function of the chain (ni_pci_distance):
+   the lesser of both ends (2.30.7 graph/xml.cc ncclTopoGetXmlFromSys). device: the function at the
+   end; that of a VF is its PF. */
+static void read_links(struct ni_probe *p, struct ni_pci *pci, struct ni_bdf device)
+{
+    if (pci->known != NI_KNOWN)
+        return;
+    for (int i = pci->depth - 1; i >= 0; i -= 2) {
+        const struct ni_lanes own = read_lanes(p, i == pci->depth - 1 ? device : pci->at[i]);
+        const struct ni_lanes other = i > 0 ? read_lanes(p, pci->at[i - 1]) : own;
+
+        pci->link[i] = own;
+        if (other.n > 0 && other.n < own.n)
+            pci->link[i].n = other.n;
+        if (other.n > 0 && other.each < own.each)
+            pci->link[i].each = other.each;
+    }
+}
+
+void ni_probe_links(struct ni_probe *p)
+{
+    for (unsigned i = 0; i < p->inv->n_gpu; i++)
+        read_links(p, &p->inv->gpu[i].pci, p->inv->gpu[i].bdf);
+    for (unsigned i = 0; i < p->inv->n_hca; i++) {
+        struct ni_hca *h = &p->inv->hca[i];
+
+        if (h->has_bdf)
+            read_links(p, &h->pci, h->is_vf ? h->pf : h->bdf);
+    }
+}
+
+/* ---- the CPU ---- */
+
+/* Takes "key\t: value" of /proc/cpuinfo (arch/x86/kernel/cpu/proc.c show_cpuinfo). */
+static void take_cpu(struct ni_cpu *cpu, const char *line)
+{
+    const char *colon = strchr(line, ':');
+    const struct ni_span value = ni_trim(ni_span_of(colon ? colon + 1 : ""));
+
+    if (ni_has_prefix(line, "vendor_id"))
+        (void)ni_copyn(cpu->vendor, sizeof(cpu->vendor), value.p, value.n);
+    else if (ni_has_prefix(line, "cpu family"))
+        (void)ni_parse_int(value, INT32_MAX, &cpu->family);
+    else if (ni_has_prefix(line, "model") && !ni_has_prefix(line, "model name"))
+        (void)ni_parse_int(value, INT32_MAX, &cpu->model);
+}
+
+void ni_probe_cpu(struct ni_probe *p)
+{
+    char *rest, *line;
+
+    (void)ni_read_text(p, NI_OPTIONAL, "proc/cpuinfo");
+    rest = p->text;
+    while (ni_line(&rest, &line) && *line) /* the first CPU; an empty line ends it */
+        take_cpu(&p->inv->cpu, line);
+}

@@ -17,6 +17,7 @@
 #include "rules/chosen.h"
 #include "rules/decide.h"
 #include "rules/hca_node.h"
+#include "rules/nccl_nics.h"
 
 static const char variable[] = "NCCL_NET_GDR_LEVEL";
 
@@ -327,6 +328,82 @@ static void decide_level(const struct ni_work *w)
         decide_by_distance(w);
 }
 
+/* ---- NICs that NCCL takes although they are far ---- */
+
+enum ni_distance ni_gdr_level(const struct ni_work *w)
+{
+    const bool c2c = w->inv->gdr.c2c && ni_user_int(w, "NCCL_NET_GDR_C2C", 1) != 0;
+    const struct ni_setting *s = ni_plan_get(w->plan, variable);
+    /* with --for of other libraries only, NCCL's settings are in no plan */
+    const char *value = s ? s->value : ni_user_value(w, variable);
+    const enum ni_distance level = value ? ni_parse_level(value) : NI_DIST_UNKNOWN;
+
+    if (level == NI_DIST_UNKNOWN || level == NI_DIST_P2C || level == NI_DIST_PXN)
+        return c2c ? NI_DIST_PHB : NI_DIST_PXB;
+    return level;
+}
+
+/* Returns true if another GPU is near the HCA: if NVLink joins both GPUs, NCCL goes through it. */
+static bool may_use_nvlink(const struct ni_work *w, unsigned gpu, int hca)
+{
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const enum ni_distance d = (enum ni_distance)w->plan->distance[g][hca];
+
+        if (g != gpu && d != NI_DIST_UNKNOWN && d <= NI_DIST_PXB)
+            return true;
+    }
+    return false;
+}
+
+void ni_put_taken(const struct ni_work *w, unsigned gpu, struct ni_text *t)
+{
+    const struct ni_taken *taken = &w->plan->taken[gpu];
+    const char *between = "";
+
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        if (!(taken->ports >> i & 1) || (!taken->fused && ni_chosen(w, i).port->hca != taken->hca))
+            continue;
+        ni_putf(t, "%s%s", between, ni_port_name(w->inv, ni_chosen(w, i).at).text);
+        between = "+";
+    }
+}
+
+/* Reports a GPU for which NCCL passes over its near HCA. */
+static void note_far_nics(const struct ni_work *w)
+{
+    const enum ni_distance level = ni_gdr_level(w);
+    int told = -1; /* the fused NIC that was reported last; one finding stands for all its GPUs */
+
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const struct ni_taken *taken = &w->plan->taken[g];
+        const struct ni_near *near = &w->plan->nearest_hca[g];
+        struct ni_text names = NI_TEXT(160);
+        char bdf[NI_BDF_TEXT];
+
+        if (ni_topo_file(w->inv) || taken->hca < 0 || near->index < 0 || near->distance > level ||
+            taken->distance <= level)
+            continue;
+        ni_put_taken(w, g, &names);
+        ni_bdf_text(w->inv->gpu[g].bdf, bdf);
+        if (taken->fused && taken->hca == told)
+            continue;
+        told = taken->fused ? taken->hca : told;
+        if (taken->fused)
+            ni_report(
+                w->f, NI_F_USER_NICS_FUSED, "NCCL_NET_MERGE_LEVEL",
+                "NCCL makes one NIC of %s, which is %s from GPU %s: no GPUDirect RDMA, though "
+                "%s alone is %s",
+                names.buf, ni_distance_text(taken->distance), bdf, w->inv->hca[near->index].name,
+                ni_distance_text(near->distance));
+        else if (!may_use_nvlink(w, g, taken->hca))
+            ni_report(w->f, NI_F_GPU_HCA_PASSED_OVER, bdf,
+                      "NCCL takes %s, which is faster, but %s from this GPU, and not %s (%s): no "
+                      "GPUDirect RDMA",
+                      names.buf, ni_distance_text(taken->distance), w->inv->hca[near->index].name,
+                      ni_distance_text(near->distance));
+    }
+}
+
 void ni_rule_gdr(const struct ni_work *w)
 {
     const struct ni_gdr *gdr = &w->inv->gdr;
@@ -335,6 +412,7 @@ void ni_rule_gdr(const struct ni_work *w)
     find_nearest(w);
     if (w->plan->n_chosen == 0)
         return;
+    ni_find_nccl_nics(w);
     /* without DMA-BUF an older peer memory module may serve */
     if (gdr->peermem != NI_KNOWN &&
         (!ni_has_dmabuf(w->inv) || ni_user_value(w, "NCCL_DMABUF_ENABLE")))
@@ -353,6 +431,7 @@ void ni_rule_gdr(const struct ni_work *w)
               "there";
     } else if (ni_can_gdr(w, &why)) {
         decide_level(w);
+        note_far_nics(w);
         return;
     }
     ni_decide_value(w, variable, value, "%s", why);

@@ -24,11 +24,15 @@
 /* ---- which ports ---- */
 
 /* Returns the ports nearest to a GPU whose HCAs open, by the PCI tree: where NCCL places an HCA
-   does not matter to other libraries. None if an HCA whose distance is not known might be nearer,
+   does not matter to other libraries. If none of these is asked for, only ports with the fastest
+   path count, as for NCCL. None if an HCA whose distance is not known might be nearer,
    or on the root bus, where the tree is flat. */
 static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
 {
     const struct ni_pci *pci = &w->inv->gpu[gpu].pci;
+    const struct ni_taken *taken = &w->plan->taken[gpu];
+    const bool nccl = !(w->policy->targets & NI_FOR_BY_GPU) && taken->hca >= 0;
+    const uint32_t fast = nccl ? taken->as_fast : UINT32_MAX;
     uint32_t bits = 0;
     bool unknown = false;
 
@@ -38,7 +42,7 @@ static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, enum ni_dis
         const bool flat = pci->known != NI_KNOWN || pci->depth == 1 || h->pci.none;
         const enum ni_distance d = flat ? NI_DIST_UNKNOWN : ni_pci_distance(&h->pci, pci);
 
-        if (ni_lacks_node(&h->uverbs))
+        if (ni_lacks_node(&h->uverbs) || !(fast >> i & 1))
             continue;
         unknown |= d == NI_DIST_UNKNOWN;
         if (d == NI_DIST_UNKNOWN || (bits && d > *ret))

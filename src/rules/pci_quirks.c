@@ -137,6 +137,11 @@ static bool is_on_one_bus(const struct ni_hca *a, const struct ni_hca *b)
     return a->has_bdf && b->has_bdf && a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus;
 }
 
+bool ni_is_one_place(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b)
+{
+    return is_on_one_bus(a, b) && (merges_vfs(w) || a->bdf.dev == b->bdf.dev);
+}
+
 /* Returns true if NCCL must not fuse the two, although it would: it has one place for both, without
    a device or with the same one. *why says so. */
 static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b,
@@ -167,9 +172,8 @@ static bool are_dual_port(const struct ni_work *w, const struct ni_port *x, cons
 {
     const struct ni_hca *a = &w->inv->hca[x->hca], *b = &w->inv->hca[y->hca];
     const bool lost = w->plan->no_place[x->hca] || w->plan->no_place[y->hca];
-    const bool one_place = is_on_one_bus(a, b) && (merges_vfs(w) || a->bdf.dev == b->bdf.dev);
 
-    return !lost && one_place && (a == b || is_one_card(a, b));
+    return !lost && ni_is_one_place(w, a, b) && (a == b || is_one_card(a, b));
 }
 
 /* Finds the first two such ports that NCCL will take; false: there are none. */

@@ -13,5 +13,7 @@ ni_rule_fn ni_rule_vf_merge, ni_rule_nic_merge;
 /* Returns true for VFs or sub-functions of one port, or one of these and its PF. Needs
    NI_NEED_PFS. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
+/* Returns true if NCCL looks for both HCAs at one address, as for the ports of a card. */
+bool ni_is_one_place(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b);
 
 #endif

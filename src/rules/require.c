@@ -24,6 +24,7 @@
 #include "rules/decide.h"
 #include "rules/gdr.h"
 #include "rules/hca_node.h"
+#include "rules/nccl_nics.h"
 #include "rules/pci_quirks.h"
 #include "rules/privileges.h"
 #include "rules/transport.h"
@@ -145,30 +146,37 @@ static bool has_gpus(const struct ni_work *w, struct ni_text *why)
     return inv->n_gpu > 0 && !inv->gpu_node[0];
 }
 
-/* Returns the NCCL_NET_GDR_LEVEL in force. NCCL ignores a word that it does not know, and goes up
-   to PXB. P2C means NVLink-C2C and devices at the same CPU, which is PHB on the PCI tree, and is
-   NCCL's default with C2C (NCCL 2.30.7 graph/paths.cc ncclTopoCheckGdr). */
-static enum ni_distance level_in_force(const struct ni_work *w)
+/* Puts why a GPU does not reach the NIC that NCCL takes for it. */
+static void put_too_far(const struct ni_work *w, unsigned gpu, enum ni_distance distance,
+                        const char *name, struct ni_text *why)
 {
-    static const char name[] = "NCCL_NET_GDR_LEVEL";
-    const bool c2c = w->inv->gdr.c2c && ni_user_int(w, "NCCL_NET_GDR_C2C", 1) != 0;
-    const struct ni_setting *s = ni_plan_get(w->plan, name);
-    /* with --for of other libraries only, NCCL's settings are in no plan */
-    const char *value = s ? s->value : ni_user_value(w, name);
-    const enum ni_distance level = value ? ni_parse_level(value) : NI_DIST_UNKNOWN;
-
-    if (level == NI_DIST_UNKNOWN || level == NI_DIST_P2C || level == NI_DIST_PXN)
-        return c2c ? NI_DIST_PHB : NI_DIST_PXB;
-    return level;
-}
-
-/* Returns true if each GPU reaches its nearest HCA within the level. */
-static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
-{
-    const enum ni_distance level = level_in_force(w);
-    const char *topo = ni_topo_file(w->inv);
+    const struct ni_near *near = &w->plan->nearest_hca[gpu];
     const bool users =
         ni_user_value(w, "NCCL_NET_GDR_LEVEL") || ni_user_value(w, "NCCL_NET_GDR_C2C");
+    const char *level = users ? "your NCCL_NET_GDR_LEVEL or NCCL_NET_GDR_C2C"
+                              : "the level in force; --gdr raises it";
+    char bdf[NI_BDF_TEXT];
+
+    ni_bdf_text(w->inv->gpu[gpu].bdf, bdf);
+    if (distance <= near->distance)
+        ni_putf(why, "the distance from GPU %s to its nearest HCA is %s (%s), beyond %s", bdf,
+                ni_distance_text(distance), name, level);
+    else
+        ni_putf(why,
+                "NCCL takes %s for GPU %s, at distance %s, beyond %s; %s is nearer (%s), but NCCL "
+                "ranks bandwidth before distance",
+                name, bdf, ni_distance_text(distance), level, w->inv->hca[near->index].name,
+                ni_distance_text(near->distance));
+    if (w->inv->n_gpu > 1)
+        ni_put(why, " (deduced from the PCI tree; over NVLink NCCL may use another GPU's HCA)");
+}
+
+/* Returns true if each GPU reaches the NIC that NCCL takes for it within the level. With NVLink-C2C
+   that is the nearest. */
+static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
+{
+    const enum ni_distance level = ni_gdr_level(w);
+    const char *topo = ni_topo_file(w->inv);
 
     if (topo && level != NI_DIST_SYS) {
         ni_putf(why,
@@ -179,20 +187,24 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
     }
     for (unsigned g = 0; g < w->inv->n_gpu && level != NI_DIST_SYS; g++) {
         const struct ni_near *near = &w->plan->nearest_hca[g];
-        const struct ni_gpu *gpu = &w->inv->gpu[g];
+        const struct ni_taken *taken = &w->plan->taken[g];
+        const bool nearest = w->inv->gdr.c2c || taken->hca < 0;
+        const enum ni_distance distance = nearest ? near->distance : taken->distance;
+        struct ni_text name = NI_TEXT(160);
         char bdf[NI_BDF_TEXT];
 
-        if (near->index >= 0 && near->distance <= level)
+        if (near->index >= 0 && distance <= level)
             continue;
-        ni_bdf_text(gpu->bdf, bdf);
-        if (near->index < 0)
-            ni_putf(why, "the place of GPU %s on the PCI tree is %s", bdf,
-                    ni_known_text(gpu->pci.known));
+        if (near->index < 0) {
+            ni_putf(why, "the place of GPU %s on the PCI tree is %s",
+                    ni_bdf_text(w->inv->gpu[g].bdf, bdf), ni_known_text(w->inv->gpu[g].pci.known));
+            return false;
+        }
+        if (nearest || distance <= near->distance)
+            ni_put(&name, w->inv->hca[near->index].name);
         else
-            ni_putf(why, "the distance from GPU %s to its nearest HCA is %s (%s), beyond %s", bdf,
-                    ni_distance_text(near->distance), w->inv->hca[near->index].name,
-                    users ? "your NCCL_NET_GDR_LEVEL or NCCL_NET_GDR_C2C"
-                          : "the level in force; --gdr raises it");
+            ni_put_taken(w, g, &name);
+        put_too_far(w, g, distance, name.buf, why);
         return false;
     }
     return true;
@@ -312,6 +324,7 @@ void ni_rule_require(const struct ni_work *w)
     if (require & NI_REQUIRE_GDR) {
         w->plan->needs |= NI_NEED_ALL_GDR;
         ni_want_numa(w);
+        ni_want_bandwidth(w);
     }
     const bool rdma = (require & BY_PLAN) == 0 || has_rdma(w, &no_rdma);
     for (const struct demand *d = demands; d < demands + NI_COUNT(demands); d++) {

@@ -99,7 +99,7 @@ void ni_decide(const struct ni_work *w)
     for (unsigned i = 0; i < w->inv->n_port; i++)
         plan->port[i] = (struct ni_port_plan){.best = -1, .gid = -1, .nccl_index = -1};
     for (unsigned i = 0; i < w->inv->n_gpu; i++)
-        plan->nearest_hca[i].index = -1;
+        plan->nearest_hca[i].index = plan->taken[i].hca = -1;
     for (unsigned i = 0; i < NI_COUNT(rules); i++) {
         if (plan->transport == NI_NET_OFF && !rules[i].when_off)
             continue;

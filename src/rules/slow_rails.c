@@ -45,6 +45,21 @@ static struct ni_chosen find_fastest(const struct ni_work *w, const struct ni_po
     return fastest;
 }
 
+/* Returns what a slow port costs: NCCL may not use it at all. */
+static const char *cost_of(const struct ni_work *w, int at)
+{
+    unsigned taking = 0, known = 0;
+
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        known += w->plan->taken[g].hca >= 0;
+        for (unsigned i = 0; i < w->plan->n_chosen; i++)
+            taking += w->plan->chosen[i] == at && w->plan->taken[g].ports >> i & 1;
+    }
+    if (known > 0 && known == w->inv->n_gpu && taking == 0)
+        return "NCCL has a faster one for each GPU, and leaves it idle";
+    return "NCCL makes all rails as slow as this one";
+}
+
 void ni_note_slow_rails(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
@@ -65,7 +80,7 @@ void ni_note_slow_rails(const struct ni_work *w)
                   ni_port_name(inv, at).text, "runs at %lld Gb/s, %s at %lld Gb/s: %s",
                   (long long)(port->mbps.v / 1000), ni_port_name(inv, fastest.at).text,
                   (long long)(fastest.port->mbps.v / 1000),
-                  chosen ? "NCCL makes all rails as slow as this one"
+                  chosen ? cost_of(w, at)
                          : "left out, but it is near a GPU and of the same kind: it is a rail that "
                            "has lost speed");
     }

@@ -1005,6 +1005,27 @@ static void keep_vpd(const struct ni_keep_facts *k, struct ni_mask *m, struct ni
     ni_putn(ret, end, sizeof(end));
 }
 
+/* Keeps vendor, family and model of the first CPU: "vendor_id\t: GenuineIntel". */
+static void keep_cpuinfo(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                         struct ni_text *ret)
+{
+    struct ni_span line;
+
+    (void)k;
+    (void)m;
+    while (next_line(&s, &line) && line.n > 0) {
+        const char *colon = memchr(line.p, ':', line.n);
+        const struct ni_span value = ni_trim(colon ? skip_bytes(line, (size_t)(colon + 1 - line.p))
+                                                   : (struct ni_span){"", 0});
+        const bool model = begins(line, "model") && !begins(line, "model name");
+
+        if ((begins(line, "vendor_id") &&
+             is_one_of(value, "GenuineIntel|AuthenticAMD|HygonGenuine|CentaurHauls")) ||
+            ((begins(line, "cpu family") || model) && is_decimal(value)))
+            ni_putf(ret, "%.*s\n", (int)line.n, line.p);
+    }
+}
+
 /* ---- the list ---- */
 
 static const struct row {
@@ -1043,6 +1064,7 @@ static const struct row {
     {"sys/bus/pci/devices/*/iommu_group/type", NULL,
      "identity|DMA|DMA-FQ|blocked|unmanaged|unknown"},
     {"sys/devices/system/cpu/*/midr_el1", keep_0x, NULL},
+    {"proc/cpuinfo", keep_cpuinfo, NULL},
     /* interfaces, addresses, routes */
     {"sys/class/net/*/operstate", NULL,
      "unknown|notpresent|down|lowerlayerdown|testing|dormant|up"},
