@@ -40,6 +40,10 @@
         .flags = NI_PROGRAM_##said                                                       \
     }
 
+static const char unpinned[] =
+    "memory could not be pinned for the HCA: the limit of locked memory is too low, or where it is "
+    "unlimited, the container's memory or the host's CMA is used up";
+
 const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_GDR_DRIVER_ORDER] = "GPU memory cannot be registered: no peer memory module fits",
     [NI_F_GDR_UNAVAILABLE] = "the HCA has neither a peer memory module nor DMA-BUF",
@@ -81,9 +85,7 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_LOG_PEER_SILENT] = "the other end of an RDMA connection does not answer",
     [NI_F_LOG_PEER_STRANGER] = "what connected is not a rank of this job, or is on another network",
     [NI_F_LOG_PEER_UNREACHABLE] = "the other end cannot be reached",
-    [NI_F_LOG_PINNED] = "memory could not be pinned for the HCA: the limit of locked memory is too "
-                        "low, or where it "
-                        "is unlimited, the container's memory or the host's CMA is used up",
+    [NI_F_LOG_PINNED] = unpinned,
     [NI_F_LOG_PORT] = "the port of the job's store is in use, or may not be used",
     [NI_F_LOG_PROVIDER] = "the image's provider (driver of libibverbs) does not fit the HCA",
     [NI_F_LOG_RAILS_DIFFER] = "the nodes have different numbers of HCAs",
