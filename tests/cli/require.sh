@@ -27,8 +27,8 @@ refused() {
 }
 # mode=tcp has no HCA whatever the machine has.
 refused "rdma" --mode=tcp --require=rdma
-matches "rdma: finding" "nccl-init: error: require.rdma: User: *" "$(cat err)"
-same "rdma: the reason, last" "nccl-init: error: command not started: --require=rdma, but --mode=tcp chooses sockets" "$(tail -n 1 err)"
+matches "rdma: finding, below it" "nccl-init: error: require.rdma: User: *" "$(tail -n 1 err)"
+same "rdma: the reason, first" "nccl-init: error: command not started: --require=rdma, but --mode=tcp chooses sockets" "$(head -n 1 err)"
 same "rdma: termination log" "nccl-init: error: command not started: --require=rdma, but --mode=tcp chooses sockets" "$(head -n 1 log)"
 matches "rdma: termination log, what to do" "*nccl-init: error: require.rdma: *User: request an RDMA resource*" "$(cat log)"
 same "rdma: the reason, once" 1 "$(grep -c "chooses sockets" err)"
@@ -100,7 +100,7 @@ if setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
     }
     limited 262144 -- true 2>err
     same "memlock does not hold: status" 125 $?
-    matches "memlock does not hold: the limit as raised" "*require.memlock: *only 256 KiB can be locked: *" "$(cat err)"
+    matches "memlock does not hold: the limit as raised" "*only 256 KiB can be locked: *require.memlock: *" "$(cat err)"
     limited 262144 --memlock=keep -- true 2>err
     same "memlock with --memlock=keep: status" 125 $?
     matches "memlock with --memlock=keep: the limit as it is" "*only 64 KiB*" "$(cat err)"
