@@ -45,6 +45,7 @@ enum {
     SLOW_MS = 10000, /* from the first byte of a message to the last */
     LOOK_MS = 250,   /* between two looks for slow connections */
     GRACE_MS = 3000, /* an answer may take so much longer than the work of the rails */
+    LEAST_MS = 4000, /* a work may take so long, and its data, although the time is over */
     TOLD_MS = 3000,  /* from the verdict to the end of the connections */
     LAST_MS = 500,   /* pod 0 waits so much longer for a pod than that waits for the others */
     EVENTS = 256,
@@ -76,7 +77,10 @@ static struct coordinator {
     const struct ni_rendezvous *m;
     enum { GATHERING, ROUNDS, OVER } phase; /* pods are welcome in the first phase */
     int epoll, listen;
-    int64_t step_ms; /* the time for one work of all rails */
+    int64_t step_ms;               /* the time for one work of all rails */
+    int64_t end_ms;                /* no round begins later */
+    int64_t told_ms;               /* when the pods were told the present work */
+    int64_t took_ms[NI_MAX_RANKS]; /* by rank: from there to its answer, in all works */
     int64_t until_ms, looked_ms, alive_ms;
     int64_t limit_ms;          /* until_ms, if no pod leaves before */
     unsigned strangers;        /* the number of hellos without the key or the secret */
@@ -393,6 +397,7 @@ static void take_measured(struct ni_pair_result *to, const struct ni_pair_result
 static void take_done(struct coordinator *h, unsigned rank, const struct ni_message *m)
 {
     h->owes[rank] = false;
+    h->took_ms[rank] += ni_now_ms() - h->told_ms;
     h->conn[rank].due_ms = INT64_MAX;
     for (unsigned i = 0; i < m->n_item; i++) {
         const struct ni_item *it = &m->item[i];
@@ -523,6 +528,10 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
     struct ni_message *m = &h->out;
 
     m->work = work;
+    m->move_ms = h->m->task.move_ms;
+    if (h->job.kind != NI_ROUND_ALL && m->move_ms > NI_MOVE_MS)
+        m->move_ms = NI_MOVE_MS; /* there may be many of the others */
+    h->told_ms = ni_now_ms();
     m->small = h->job.kind == NI_ROUND_AGAIN ? NI_MAX_SMALL : 0;
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
         m->n_item = 0;
@@ -611,6 +620,18 @@ static void fill_slots(struct coordinator *h, unsigned first)
     }
 }
 
+/* Returns the time for a work. Where the rounds took nearly all of theirs it is less, so that a pod
+   that answers late each time owes an answer at the end: not so little that another one does. */
+static int64_t work_ms(const struct coordinator *h, enum ni_rail_work work)
+{
+    const int64_t data_ms = work == NI_WORK_MOVE ? 3 * (int64_t)h->out.move_ms : 0;
+    const int64_t left = h->end_ms - ni_now_ms();
+
+    if (left > h->step_ms)
+        return h->step_ms;
+    return left > LEAST_MS + data_ms ? left : LEAST_MS + data_ms;
+}
+
 /* Lets all pods try the pairs of the round: queue pairs, then small writes, then data. first: the
    first result of the round. */
 static void run_round(struct coordinator *h, unsigned first)
@@ -621,12 +642,42 @@ static void run_round(struct coordinator *h, unsigned first)
         if (work == (ni_is_quiet(job) ? NI_WORK_QUEUES : NI_WORK_AGAIN))
             continue;
         tell_work(h, work);
-        wait_for_pods(h, h->step_ms);
+        wait_for_pods(h, work_ms(h, work));
         for (unsigned i = first; i < job->n_result; i++)
             settle(h, &job->result[i], work < NI_WORK_CONNECT ? NI_PAIR_CONNECT : NI_PAIR_SMALL);
         for (unsigned i = first; i < job->n_result && work == NI_WORK_CONNECT; i++)
             note_neighbours(h, &job->result[i]);
     }
+}
+
+/* Drops the pod whose answers took longest, unless a pod is lost already: one that answers late
+   each time takes the time of all. */
+static void drop_slowest(struct coordinator *h)
+{
+    unsigned slowest = 0;
+
+    for (unsigned rank = 0; rank < h->job.ranks; rank++) {
+        if (h->job.missing[rank] == NI_POD_WENT_AWAY)
+            return;
+        if (h->took_ms[rank] > h->took_ms[slowest])
+            slowest = rank;
+    }
+    if (h->conn[slowest].fd >= 0)
+        drop(h, slowest);
+}
+
+/* Adds the pairs of the next round. false: enough is known, or the time is over. */
+static bool plan_round(struct coordinator *h)
+{
+    const struct ni_job before = h->job;
+
+    if (!ni_next_round(&h->job))
+        return false;
+    if (ni_now_ms() < h->end_ms)
+        return true;
+    h->job = before; /* the results of the rounds that were run count */
+    drop_slowest(h);
+    return false;
 }
 
 /* Runs rounds until the judge asks for no more. */
@@ -642,7 +693,7 @@ static void run_rounds(struct coordinator *h)
         const unsigned first = job->n_result;
 
         job->result = r ? r : job->result;
-        if (!r || !ni_next_round(job))
+        if (!r || !plan_round(h))
             break;
         fill_slots(h, first);
         (void)ni_format(line, sizeof(line), "round %u: %u pair%s", job->rounds,
@@ -729,8 +780,7 @@ static int set_up(struct coordinator *h)
     (void)getrandom(&h->out.session, sizeof(h->out.session), 0);
     h->out.session &= INT64_MAX;
     h->out.bytes = h->m->task.bytes;
-    h->out.move_ms = h->m->task.move_ms;
-    h->step_ms = NI_RAIL_MS + 3 * (int64_t)h->out.move_ms + GRACE_MS;
+    h->step_ms = NI_RAIL_MS + 3 * (int64_t)h->m->task.move_ms + GRACE_MS;
     return 0;
 }
 
@@ -789,6 +839,8 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     m->progress(m->arg, ret->line, NI_NEW_PHASE);
     wait_for_pods(h, m->within_ms);
     h->phase = ROUNDS; /* a pod that goes away from now on is missing */
+    h->end_ms =
+        ni_now_ms() + (m->rounds_ms > 0 ? m->rounds_ms : ni_rounds_ms(m->task.move_ms) / 4 * 3);
     tell_alive(h, ni_now_ms());
     if (m->begun)
         m->begun(m->arg);

@@ -24,7 +24,6 @@ enum {
     WELCOME_MS = 3000, /* from a hello to the welcome; then the hello is repeated */
     SILENT_MS = 10000, /* without a message of pod 0, which sends one every second */
     SLACK_MS = 1500,   /* beyond --within, for the last word of a pod 0 that waited as long */
-    MOVE_MS = 3000,    /* for data, if pod 0 says so, unless this pod's own option allows more */
     STEPS = 8,         /* for the rounds: as many works that each take their whole time */
     GRACE_MS = 3000,   /* pod 0 waits so much longer than the rails may take (coordinator.c) */
     CONNECT_MS = 4000, /* for the last address: time for three SYN */
@@ -72,20 +71,25 @@ static int fail_to_take_part(struct participant *l, int err, const char *fmt, ..
 static int move_ms(const struct participant *l, int asked)
 {
     const int own = l->m->task.move_ms;
-    const int most = own > MOVE_MS ? own : MOVE_MS;
+    const int most = own > NI_MOVE_MS ? own : NI_MOVE_MS;
 
     return asked < most ? asked : most;
+}
+
+int64_t ni_rounds_ms(int move_ms)
+{
+    const int most = move_ms > NI_MOVE_MS ? move_ms : NI_MOVE_MS;
+
+    return STEPS * (NI_RAIL_MS + 3 * (int64_t)most + GRACE_MS);
 }
 
 /* Begins the rounds, for all pods are there. From here on this pod's own limits hold. */
 static void begin_work(struct participant *l)
 {
-    const int64_t step_ms = NI_RAIL_MS + 3 * (int64_t)move_ms(l, INT32_MAX) + GRACE_MS;
-
     if (l->begun)
         return;
     l->begun = true;
-    l->until_ms = ni_now_ms() + STEPS * step_ms;
+    l->until_ms = ni_now_ms() + ni_rounds_ms(l->m->task.move_ms);
     if (l->m->begun)
         l->m->begun(l->m->arg);
 }

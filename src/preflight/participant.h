@@ -9,6 +9,10 @@
 #include "preflight/secret.h"
 #include "rail/rail.h"
 
+enum {
+    NI_MOVE_MS = 3000 /* for data, if pod 0 says so, unless the pod's own option allows more */
+};
+
 /* Whether a line of progress begins a new phase, which is worth a line of a log. */
 enum ni_progress { NI_SAME_PHASE, NI_NEW_PHASE };
 
@@ -20,6 +24,7 @@ struct ni_rendezvous {
     bool strict;                    /* a warning makes the verdict bad */
     bool host_network;              /* the address of this pod is that of others, too */
     int64_t within_ms;              /* the time in which all must come */
+    int64_t rounds_ms;              /* pod 0 begins no round after that; 0: ni_rounds_ms decides */
     struct ni_pod *pod; /* this pod. Facts that its rails find out are put into pod->rail */
     ni_rail_fn *fn;     /* NULL: its rails cannot be tried */
     /* the members that all tasks share; bytes and move_ms are those of rank 0 */
@@ -29,6 +34,10 @@ struct ni_rendezvous {
     void (*begun)(void *arg); /* waiting for pods is over. NULL: nobody asks */
     void *arg;
 };
+
+/* Returns how long a pod takes part in rounds, if its own option lets data move for so long. Pod 0
+   begins no round after three quarters of it; the command's process waits longer. */
+int64_t ni_rounds_ms(int move_ms);
 
 /* Takes part in the preflight, as every pod does. fd: a stream to the coordinator, which needs no
    secret; -1: connect to party->host. 0: *ret is pod 0's verdict; or -errno, and ret->line says

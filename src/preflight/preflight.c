@@ -178,9 +178,9 @@ const struct ni_option_rows ni_preflight_rows = {
 };
 
 enum {
-    BYTES_MS = 3000,    /* for --bytes, in each direction */
-    ROUNDS_MS = 600000, /* for the rounds, from when all are there */
-    SLACK_MS = 2000     /* beyond --within, until the child says that it waits no more */
+    BYTES_MS = 3000, /* for --bytes, in each direction */
+    LAST_MS = 30000, /* beyond the rounds, until the child has printed the verdict */
+    SLACK_MS = 2000  /* beyond --within, until the child says that it waits no more */
 };
 
 /* The byte that the child sends, and that --once keeps: the first letter of the outcome's word.
@@ -363,6 +363,12 @@ static void describe_own_pod(const struct ni_context *ctx, struct ni_pod *pod, s
     add_cpu(pod);
 }
 
+/* Returns how long each rail may write, and read, in a round. */
+static int own_move_ms(void)
+{
+    return ni_selftest_options.bytes > 0 ? BYTES_MS : (int)ni_preflight_options.move_ms;
+}
+
 /* Returns the members that the tasks of all rails share, by the options and the user's variables.
    */
 static struct ni_rail_task shared_task(const struct ni_context *ctx, unsigned rank)
@@ -370,7 +376,7 @@ static struct ni_rail_task shared_task(const struct ni_context *ctx, unsigned ra
     return (struct ni_rail_task){
         .rank = rank,
         .bytes = ni_selftest_options.bytes,
-        .move_ms = ni_selftest_options.bytes > 0 ? BYTES_MS : (int)ni_preflight_options.move_ms,
+        .move_ms = own_move_ms(),
         .traffic_class = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_TC", 0),
         .service_level = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_SL", 0),
         .pkey_index = (uint16_t)ni_user_int(&ctx->work, "NCCL_IB_PKEY", 0),
@@ -453,7 +459,7 @@ static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *l
         if (byte != BEGUN)
             return byte == GOOD || byte == NOT_TESTED || byte == LATE ? (enum verdict)byte : BAD;
         if (!begun)
-            until_ms = ni_now_ms() + ROUNDS_MS;
+            until_ms = ni_now_ms() + ni_rounds_ms(own_move_ms()) + LAST_MS;
         begun = true;
     }
     return UNTOLD;

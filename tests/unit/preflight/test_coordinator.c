@@ -44,6 +44,12 @@ enum { SOON_MS = 19000 };
 /* What a rail does instead of `work`. */
 enum fault { NO_FAULT, FAILS, LINK_DOWN, HANGS, DIES, POD_DIES, HUB_DIES };
 
+static struct {
+    unsigned rank; /* its rails sleep so long in each work of a round */
+    int ms;        /* 0: no pod's */
+    int64_t rounds_ms;
+} stall;
+
 /* Seen by all processes. */
 static struct shared {
     struct {
@@ -105,6 +111,8 @@ static void rail(struct ni_rail_task *task, enum ni_rail_work work, void **state
     (void)state;
     if (fault == HANGS)
         (void)pause();
+    if (work != NI_WORK_OPEN && stall.ms > 0 && rank == stall.rank)
+        (void)poll(NULL, 0, stall.ms);
     if (fault == DIES)
         _exit(1);
     if (fault == POD_DIES || fault == HUB_DIES) {
@@ -205,6 +213,7 @@ static pid_t start_pod(struct options o)
                               .secret = given[o.rank] ? &secret : NULL,
                               .policy = &policy,
                               .within_ms = o.within_ms,
+                              .rounds_ms = stall.rounds_ms,
                               .host_network = o.host_network,
                               .pod = &pod,
                               .fn = rail,
@@ -348,6 +357,7 @@ static int set_up(void **state)
     (void)state;
     port = free_port();
     memset(given, 0, sizeof(given));
+    memset(&stall, 0, sizeof(stall));
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return shared == MAP_FAILED ? -1 : 0;
 }
@@ -1395,6 +1405,40 @@ static void test_port_taken(void **state)
     (void)close(fd);
 }
 
+/* A pod that answers each request in time, but so late that the rounds take too long, is the one
+   that is named: while it owes an answer, or after all have answered. */
+static void stalls(int ms, int64_t rounds_ms)
+{
+    pid_t pid[4];
+
+    stall.rank = 2;
+    stall.ms = ms;
+    stall.rounds_ms = rounds_ms;
+    start_all(pid, 4, 1, 20000);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(end_of_pod(pid[i]), 1);
+    assert_true(shared->called && shared->bad);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(shared->missing[i], i == 2 ? NI_POD_WENT_AWAY : NI_POD_CAME);
+    assert_true(reported(NI_F_JOB_POD_LOST, "trainer-2", "1 of 4 pods"));
+    for (unsigned i = 0; i < shared->findings.n; i++)
+        assert_true(shared->findings.at[i].id == NI_F_JOB_POD_LOST ||
+                    ni_finding_kind(shared->findings.at[i].id)->severity != NI_ERROR);
+    assert_null(strstr(line_of(1), "pod 0 "));
+}
+
+static void test_stalls(void **state)
+{
+    (void)state;
+    stalls(4500, 6000);
+}
+
+static void test_stalls_a_little(void **state)
+{
+    (void)state;
+    stalls(700, 1000);
+}
+
 /* So is a limit of descriptors that is too low for so many pods. */
 static void test_few_descriptors(void **state)
 {
@@ -1444,6 +1488,8 @@ int main(void)
         STAR(test_hub_dies),
         STAR(test_port_taken),
         STAR(test_second_takes_over),
+        STAR(test_stalls),
+        STAR(test_stalls_a_little),
         STAR(test_few_descriptors),
         STAR(test_inherited_descriptors),
         STAR(test_gone_after_facts),
