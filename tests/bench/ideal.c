@@ -7,7 +7,8 @@
                 etc/passwd, dev/kfd                  the home of older NCCL; no AMD GPUs (absent)
                 proc/self/limits, status             how far memlock is to be raised, whether that will do
                 proc/net/fib_trie                    which IPv4 addresses, hence which GIDs, are the pod's
-                proc/net/route                       whether a rail is a subnet of its own
+                proc/net/route                       the pod network; whether a rail is a subnet of its own
+                class/net/eth0/operstate             whether it can be named to NCCL
                 dev/, proc/driver/nvidia/gpus/       which GPUs are the pod's: as many as device nodes
                 proc/driver/nvidia/version,
                 proc/sys/kernel/osrelease            GPUDirect by DMA-BUF; then nobody need ask for peermem
@@ -529,14 +530,18 @@ static int read_device(struct device *d)
     return index;
 }
 
-/* Each device's interface has a connected subnet that no other has, and no router. */
-static void check_rails(void)
+/* Each device's interface has a connected subnet that no other has, and no router. Returns the interface of the default
+   route. */
+static const char *check_rails(void)
 {
     static const char *subnet[MAX_DEVICES]; /* "0067000A\t" */
+    static char pod[NAME];
 
     for (char *line = strchr(read_all("/proc/net/route"), '\n'); line; line = strchr(line, '\n')) {
         line++;
         size_t n = strcspn(line, "\t");
+        if (n < sizeof(pod) && strncmp(line + n + 1, "00000000", 8) == 0)
+            memcpy(pod, line, n);
         for (unsigned i = 0; i < devices; i++) {
             if (strncmp(device[i].ndev, line, n) != 0 || device[i].ndev[n])
                 continue;
@@ -551,6 +556,7 @@ static void check_rails(void)
                 give_up("subnets");
         }
     }
+    return pod;
 }
 
 /* ---- the answer ---- */
@@ -562,6 +568,17 @@ static char hca[32 * NAME] = "NCCL_IB_HCA", gid_index[64] = "NCCL_IB_GID_INDEX="
                      merge_level[] = "NCCL_NET_MERGE_LEVEL=LOC";
 static char *setting[9] = {disable, hca, gid_index, sockets};
 static int settings = 4;
+
+/* Separate rails carry no sockets: the pod network does. */
+static void use_pod_network(const char *pod)
+{
+    char buf[NAME];
+
+    must_read(join("/sys/class/net/", pod, "/operstate", NULL), buf, sizeof(buf));
+    if (strcmp(buf, "up") != 0)
+        give_up(buf);
+    stpcpy(stpcpy(sockets, "NCCL_SOCKET_IFNAME=="), pod);
+}
 
 static void decide(void)
 {
@@ -580,7 +597,7 @@ static void decide(void)
     snprintf(number, sizeof(number), "%d", index);
     strcat(gid_index, number);
     if (devices > 1) {
-        check_rails();
+        use_pod_network(check_rails());
         setting[settings++] = cross;
     }
     check_merged();

@@ -4,7 +4,7 @@
 
    The node is tests/nodes/h100-12dev.tree made to measure: four rails, each with a switch that a ConnectX-7 PF, its VFs and,
    below a second switch, a GPU share. HCA h is on rail h % 4; 0 to 3 are the PFs, 4 to 3 + ALLOCATED are the pod's VFs
-   net1, net2, ..., and the rest belongs to other pods. Every table has GIDS entries: link-local v1 and v2, IPv4 v1 and
+   net1, net2, ..., and the rest belongs to other pods. The pod network is eth0, with the default route. Every table has GIDS entries: link-local v1 and v2, IPv4 v1 and
    v2, then empty ones. gid_attrs has no file for an empty entry, where the kernel's fails with EINVAL. */
 #include <errno.h>
 #include <fcntl.h>
@@ -246,6 +246,18 @@ static void put_hca(const struct node *node, const struct hca *h, unsigned at)
 
 /* ---- the rest of the node ---- */
 
+/* The pod network's, one end of a veth pair. */
+static void put_eth0(void)
+{
+    const char *path = "sys/devices/virtual/net/eth0";
+
+    put(path, "operstate", "up\n");
+    put(path, "carrier", "1\n");
+    put(path, "mtu", "1450\n");
+    put(path, "ifindex", "2\n");
+    put_link("sys/class/net", "eth0", "../../devices/virtual/net/eth0");
+}
+
 static void put_net(const struct node *node, const struct hca *pod)
 {
     FILE *fib = fopen("proc/net/fib_trie", "we"), *route = fopen("proc/net/route", "we"),
@@ -258,6 +270,9 @@ static void put_net(const struct node *node, const struct hca *pod)
         fprintf(fib, "%s:\n  +-- 0.0.0.0/0 3 0 5\n", tables[t]);
         fprintf(fib, "     +-- 127.0.0.0/8 2 0 2\n        |-- 127.0.0.1\n"
                      "           /32 host LOCAL\n");
+        fprintf(fib, "     +-- 10.128.2.0/23 2 0 2\n        +-- 10.128.2.0/29 2 0 2\n"
+                     "           |-- 10.128.2.0\n              /23 link UNICAST\n"
+                     "           |-- 10.128.2.7\n              /32 host LOCAL\n");
         for (unsigned i = 0; i < node->allocated; i++) {
             const unsigned *ip = pod[i].ip;
             fprintf(fib,
@@ -271,7 +286,10 @@ static void put_net(const struct node *node, const struct hca *pod)
     }
     fprintf(route, "%-127s\n",
             "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT");
+    fprintf(route, "eth0\t00000000\t0102800A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
+    fprintf(route, "eth0\t0002800A\t00000000\t0001\t0\t0\t0\t00FEFFFF\t0\t0\t0\n");
     fprintf(inet6, "00000000000000000000000000000001 01 80 10 80       lo\n");
+    fprintf(inet6, "fe80000000000000085800fffe800207 02 40 20 80     eth0\n");
     for (unsigned i = 0; i < node->allocated; i++) {
         fprintf(route, "%s\t00%02X%02X%02X\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n",
                 pod[i].ndev, pod[i].ip[2], pod[i].ip[1], pod[i].ip[0]);
@@ -367,6 +385,7 @@ int main(int argc, char *argv[])
         if (h.pod >= 0)
             pod[h.pod] = h;
     }
+    put_eth0();
     put_net(&node, pod);
     print_env(&node, pod);
     return fflush(stdout) != 0;

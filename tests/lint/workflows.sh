@@ -47,7 +47,7 @@ refused "an expression in a script" release 's/sign --yes "\$IMAGE/sign --yes "$
 refused "a script that shellcheck refuses" ci 's/"\$GITHUB_WORKSPACE"/$GITHUB_WORKSPACE/' "Double quote to prevent globbing"
 refused "a container by its tag" ci 's/bookworm@sha256:[0-9a-f]*/bookworm/' "not pinned by a digest"
 refused "a job without end" ci '/timeout-minutes/d' "no timeout-minutes"
-refused "a need of no job" release 's/needs: \[ci, build\]/needs: [tests, build]/' "needs tests, which is no job"
+refused "a need of no job" release 's/needs: \[ci, night, build\]/needs: [tests, build]/' "needs tests, which is no job"
 refused "an output of no job" release 's/needs.image.outputs.digest/needs.image.outputs.sha/' "there is no needs.image.outputs.sha"
 refused "an output of a job not needed" release 's/needs: \[image, sbom, charts\]/needs: [build, sbom]/' "there is no needs.image.outputs"
 refused "an output of no step" release 's/id: push/id: pushed/' "no step has the id push"

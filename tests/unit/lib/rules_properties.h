@@ -74,6 +74,7 @@ static inline void check_ports(const struct ni_work *w)
     const struct ni_plan *plan = w->plan;
     const struct ni_inventory *inv = w->inv;
     const struct ni_setting *s = of_rule(plan, "NCCL_IB_HCA");
+    const struct ni_setting *disable = of_rule(plan, "NCCL_IB_DISABLE");
     enum ni_link link = NI_LINK_UNKNOWN;
     unsigned kept = 0;
     for (unsigned i = 0; i < inv->n_port; i++)
@@ -98,8 +99,8 @@ static inline void check_ports(const struct ni_work *w)
     if (s)
         assert_true(plan->n_chosen > 0 ? s->value[0] == '=' && strlen(s->value) > 1
                                        : strcmp(s->value, "^") == 0);
-    if (of_rule(plan, "NCCL_IB_DISABLE"))
-        assert_int_equal(of_rule(plan, "NCCL_IB_DISABLE")->value[0] == '0', plan->n_chosen > 0);
+    if (disable)
+        assert_int_equal(disable->value[0] == '0', plan->n_chosen > 0);
     assert_true(!plan->refuse || w->policy->require || w->policy->unclear[0]);
 }
 
