@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,7 @@ static struct coordinator {
     const struct ni_rendezvous *m;
     enum { GATHERING, ROUNDS, OVER } phase; /* pods are welcome in the first phase */
     int epoll, listen;
+    int64_t within_ms;             /* when the time is over in which all must come */
     int64_t step_ms;               /* the time for one work of all rails */
     int64_t end_ms;                /* no round begins later */
     int64_t told_ms;               /* when the pods were told the present work */
@@ -713,7 +715,7 @@ static int listen_on(uint16_t port)
     struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
     socklen_t size = sizeof(any);
     const void *at = &any;
-    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int err, fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0) { /* ipv6.disable=1 */
         any.sin6_family = AF_INET;
@@ -723,7 +725,31 @@ static int listen_on(uint16_t port)
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     ni_socket_set_up(fd);
-    return fd >= 0 && bind(fd, at, size) == 0 && listen(fd, BACKLOG) == 0 ? fd : -errno;
+    if (fd >= 0 && bind(fd, at, size) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    err = -errno;
+    if (fd >= 0)
+        (void)close(fd);
+    return err;
+}
+
+/* Opens the port. Another process may have it that is about to end, as an earlier pod 0 that
+   terminates on a host network: then tries again until the time is over. Its descriptor, or -errno.
+   */
+static int wait_for_port(const struct coordinator *h)
+{
+    const unsigned port = h->m->party->port;
+    char line[64];
+    int fd = listen_on((uint16_t)port);
+
+    (void)ni_format(line, sizeof(line), "port %u is in use: trying again", port);
+    if (fd == -EADDRINUSE)
+        h->m->progress(h->m->arg, line, NI_NEW_PHASE);
+    while (fd == -EADDRINUSE && ni_now_ms() < h->within_ms) {
+        (void)poll(NULL, 0, LOOK_MS);
+        fd = listen_on((uint16_t)port);
+    }
+    return fd;
 }
 
 /* Raises the limit of descriptors and counts those that are free, up to most. Their number, or
@@ -760,7 +786,7 @@ static int set_up(struct coordinator *h)
     if ((unsigned)n_free <= ranks + OWN)
         return -EMFILE;
     h->n_conn = (unsigned)n_free - OWN;
-    h->listen = listen_on((uint16_t)h->m->party->port);
+    h->listen = wait_for_port(h);
     if (h->listen < 0)
         return h->listen;
     h->conn = calloc(h->n_conn, sizeof(*h->conn));
@@ -837,7 +863,7 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
 
     (void)ni_format(ret->line, sizeof(ret->line), "waiting for %u pods", job->ranks);
     m->progress(m->arg, ret->line, NI_NEW_PHASE);
-    wait_for_pods(h, m->within_ms);
+    wait_for_pods(h, h->within_ms - ni_now_ms());
     h->phase = ROUNDS; /* a pod that goes away from now on is missing */
     h->end_ms =
         ni_now_ms() + (m->rounds_ms > 0 ? m->rounds_ms : ni_rounds_ms(m->task.move_ms) / 4 * 3);
@@ -876,6 +902,7 @@ static int start_participant(const struct coordinator *h, struct ni_verdict *ver
         return err;
     }
     if (pid == 0) {
+        own.within_ms = h->within_ms - ni_now_ms();
         own.begun = NULL; /* the coordinator says so itself */
         (void)close(h->listen);
         (void)close(pair[1]);
@@ -909,6 +936,7 @@ int ni_meet(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_fin
         return ni_participate(m, -1, ret);
     h->m = m;
     h->f = f;
+    h->within_ms = ni_now_ms() + m->within_ms;
     r = set_up(h);
     participant = r == 0 ? start_participant(h, ret, &fd) : r;
     if (participant < 0) {

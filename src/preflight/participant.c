@@ -291,10 +291,23 @@ static void set_limit(const struct participant *l, int64_t ms)
     (void)setsockopt(l->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
 }
 
+/* Puts the name of pod 0, the address that it has, and the port. */
+static void put_place(struct ni_text *t, const struct ni_party *p, const struct addrinfo *at)
+{
+    char address[NI_MEET_PEERS] = "";
+
+    ni_put(t, p->host);
+    if (getnameinfo(at->ai_addr, at->ai_addrlen, address, sizeof(address), NULL, 0,
+                    NI_NUMERICHOST) == 0 &&
+        strcmp(address, p->host) != 0)
+        ni_putf(t, " (%s)", address);
+    ni_putf(t, " port %u", p->port);
+}
+
 /* Connects to one address of pod 0 and takes part there. 0, or -errno with the reason noted. */
 static int try_address(struct participant *l, const struct addrinfo *at, int64_t limit_ms)
 {
-    const struct ni_party *p = l->m->party;
+    struct ni_text place = NI_TEXT(2 * NI_MEET_PEERS + 16);
     int r;
 
     l->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -309,7 +322,8 @@ static int try_address(struct participant *l, const struct addrinfo *at, int64_t
     } else {
         l->reached = false;
         r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
-        (void)fail_to_take_part(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
+        put_place(&place, l->m->party, at);
+        (void)fail_to_take_part(l, r, "%s: %s", place.buf, NI_ERRNO(r));
     }
     (void)close(l->fd);
     return r;

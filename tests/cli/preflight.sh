@@ -121,7 +121,9 @@ two_of_them() {
     pod 1 preflight --within=1
     wait
     same "pod 0 does not come" 1 "$(cat 1.status)"
-    matches "who is not there" "preflight: bad: *localhost*the others have started, or never came" "$(cat 1.out)"
+    matches "who is not there" "preflight: bad: localhost (*1) port $port: ECONNREFUSED *the others have started, or never came" "$(cat 1.out)"
+    out=$("$bin" preflight --peers=127.0.0.1:$port --rank=1 --ranks=2 --within=1) && status=0 || status=$?
+    matches "an address is said once" "1 preflight: bad: 127.0.0.1 port $port: ECONNREFUSED *" "$status $out"
     pod 0 preflight --within=2
     out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=1) && status=0 || status=$?
     matches "another job's pod 0" "1 preflight: bad: pod 0 refused this pod: its key is not that of pod 0: another job, or attempt*" "$status $out"
@@ -130,7 +132,7 @@ two_of_them() {
     pod 0 preflight --within=2
     out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=4) && status=0 || status=$?
     matches "another job's pod 0, which ends" \
-        "1 preflight: bad: localhost port $port: ECONNREFUSED *; before that, pod 0 refused this pod: its key is not *" "$status $out"
+        "1 preflight: bad: localhost (*1) port $port: ECONNREFUSED *; before that, pod 0 refused this pod: its key is not *" "$status $out"
     wait
     three 0 30 &
     three 1 2 &

@@ -1391,18 +1391,42 @@ static void test_hub_dies(void **state)
     assert_false(shared->called);
 }
 
-/* The port is another's: said at once. */
+/* The port is another's: pod 0 tries again until its time is over, and says so. */
 static void test_port_taken(void **state)
 {
     int fd = listen_raw();
-    pid_t pid = start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0, false, false});
+    const int64_t begin = ni_now_ms();
+    pid_t pid = start_pod((struct options){0, 2, 1, 2000, NULL, NULL, 0, false, false});
 
     (void)state;
     assert_true(fd >= 0);
     assert_int_equal(end_of_pod(pid), 1);
+    assert_true(ni_now_ms() - begin >= 2000);
+    assert_true(ni_now_ms() - begin < 2000 + LATE_MS);
     assert_int_equal(shared->leaf[0].status, -EADDRINUSE);
     assert_non_null(strstr(line_of(0), "cannot serve port"));
     (void)close(fd);
+}
+
+/* It is free again when the process that had it has ended, as an earlier pod 0 that terminates. */
+static void test_port_taken_at_first(void **state)
+{
+    const pid_t other = fork_child();
+    pid_t pid[2];
+
+    (void)state;
+    if (other == 0) {
+        (void)listen_raw();
+        (void)usleep(1500000);
+        leave(0);
+    }
+    (void)close(connect_raw()); /* from here on the port is taken */
+    start_all(pid, 2, 1, 20000);
+    assert_int_equal(end_of_pod(other), 0);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(end_of_pod(pid[i]), 0);
+    assert_true(shared->called && !shared->bad);
+    assert_int_equal(shared->n_here, 2);
 }
 
 /* A pod that answers each request in time, but so late that the rounds take too long, is the one
@@ -1439,7 +1463,7 @@ static void test_stalls_a_little(void **state)
     stalls(700, 1000);
 }
 
-/* So is a limit of descriptors that is too low for so many pods. */
+/* A limit of descriptors that is too low for so many pods is said at once. */
 static void test_few_descriptors(void **state)
 {
     pid_t pid =
@@ -1487,6 +1511,7 @@ int main(void)
         STAR(test_proxy),
         STAR(test_hub_dies),
         STAR(test_port_taken),
+        STAR(test_port_taken_at_first),
         STAR(test_second_takes_over),
         STAR(test_stalls),
         STAR(test_stalls_a_little),
