@@ -222,7 +222,8 @@ static bool is_loopback(const char *host)
            ni_has_prefix(host, "127.");
 }
 
-/* Puts the name of pod 0 as all pods know it, so without the domain, which only some have. If a
+/* Puts the name of pod 0 as all pods know it, so without the domain, which only some have, and
+   without the zone of a link-local address, which is an interface of this pod (RFC 4007 11). If a
    pod is only given localhost, as in older PyTorchJobs, its own name is the one that the others
    have. */
 static void put_pod_0(struct ni_text *t, const struct search *s)
@@ -231,7 +232,7 @@ static void put_pod_0(struct ni_text *t, const struct search *s)
     const char *name = is_loopback(s->to->host) ? self : s->to->host;
     const bool address = strchr(name, ':') || name[strspn(name, "0123456789.")] == '\0';
 
-    ni_putn(t, name, address ? strlen(name) : strcspn(name, "."));
+    ni_putn(t, name, strcspn(name, address ? "%" : "."));
 }
 
 /* Writes bytes that are not printable ASCII as \xHH, since pod 0 reads only these (wire.c
