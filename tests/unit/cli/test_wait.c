@@ -179,7 +179,7 @@ static void test_ready_later(void **state)
     (void)state;
     took = wait_for(60, 4, 3);
     assert_int_equal(node.looks, 4);
-    assert_true(took >= 100 && took < 10000);
+    assert_true(took >= 100 && took < 30000);
     assert_int_equal(context.findings.n, 1);
     assert_string_equal(context.findings.at[0].subject, "NCCLINIT_X");
     assert_int_equal(context.inventory.port[0].state.v, NI_PORT_ACTIVE);
@@ -202,8 +202,8 @@ static void test_over(void **state)
     (void)state;
     node.address_later = true;
     took = wait_for(1, 0, 1);
-    assert_true(took >= 1000 && took < 10000);
-    assert_true(node.looks >= 3 && node.looks <= 22);
+    assert_true(took >= 1000 && took < 30000);
+    assert_true(node.looks >= 2 && node.looks <= 22);
     assert_int_equal(context.findings.n, 3);
     last = &context.findings.at[2];
     assert_int_equal(last->id, NI_F_WAIT_OVER);
@@ -271,7 +271,7 @@ static void test_metadata(void **state)
     node.dir = name;
     took = wait_for(60, 4, 0); /* empty, cut short twice, whole */
     assert_int_equal(node.looks, 4);
-    assert_true(took >= 100 && took < 10000);
+    assert_true(took >= 100 && took < 30000);
     assert_false(ni_findings_has(&context.findings, NI_F_ALLOC_METADATA_PENDING));
     assert_false(gave_up());
     write_metadata("");
