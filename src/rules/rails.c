@@ -117,7 +117,6 @@ static void add_lost(const struct ni_work *w, int at, struct ni_rails *ret)
                            : best >= 0 && ni_gid_is_routable_v2(&inv->gid[best]);
 
     w->plan->needs |= NI_NEED_LOST;
-    ret->lost = true;
     if (!alike || !known) {
         ret->unknown = at;
     } else if (ret->n < NI_MAX_CHOSEN) {

@@ -3,7 +3,6 @@
 #ifndef NCCL_INIT_RULES_RAILS_H
 #define NCCL_INIT_RULES_RAILS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "nccl_init/base.h"
@@ -39,7 +38,6 @@ struct ni_rails {
     unsigned n;
     int port[NI_MAX_CHOSEN];                 /* of the inventory */
     const struct ni_gid *gid[NI_MAX_CHOSEN]; /* the port's best; NULL: none, or InfiniBand */
-    bool lost;                               /* one or more are out of use in this pod */
     int unknown; /* one of these whose network is not known, of the inventory; -1: none */
 };
 

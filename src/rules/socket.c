@@ -365,15 +365,16 @@ static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
 
 /* Returns the worst path between any two of them: a pod of which one interface is down must still
    reach the others. */
-static enum ni_path worst_path(const struct ni_net *net, const struct ni_end end[], unsigned n)
+static enum ni_path worst_path(const struct ni_work *w, const struct list *l)
 {
+    const struct ni_net *net = &w->inv->net;
     enum ni_path worst = NI_PATH_THERE;
 
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < l->n; i++) {
         for (unsigned k = 0; k < i; k++) {
-            const bool known = end[i].ip && end[k].ip;
-            const enum ni_path path =
-                known ? ni_path_between(net, &end[i], &end[k]) : NI_PATH_UNKNOWN;
+            const struct ni_end a = {l->name[i], ipv4_of(net, l->name[i])};
+            const struct ni_end b = {l->name[k], ipv4_of(net, l->name[k])};
+            const enum ni_path path = a.ip && b.ip ? ni_path_between(net, &a, &b) : NI_PATH_UNKNOWN;
 
             if (path == NI_PATH_NONE)
                 return NI_PATH_NONE;
@@ -382,15 +383,6 @@ static enum ni_path worst_path(const struct ni_net *net, const struct ni_end end
         }
     }
     return worst;
-}
-
-static enum ni_path worst_path_of(const struct ni_net *net, const struct list *l)
-{
-    struct ni_end end[NI_MAX_IFS];
-
-    for (unsigned i = 0; i < l->n; i++)
-        end[i] = (struct ni_end){l->name[i], ipv4_of(net, l->name[i])};
-    return worst_path(net, end, l->n);
 }
 
 /* Returns an interface that was given to the pod and cannot serve, or NULL: in other pods it may
@@ -441,7 +433,7 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
 
     if (!is_option(w, "pod"))
         find_others(w, pod, &others);
-    const enum ni_path path = worst_path_of(&w->inv->net, &others);
+    const enum ni_path path = worst_path(w, &others);
     const char *lost = lost_interface(w);
 
     if (pod)
@@ -480,7 +472,7 @@ static bool lacks_port(const struct ni_work *w)
 
     for (unsigned i = 0; ni_is_source_certain(inv->source) && i < inv->n_port; i++) {
         if (ni_is_allocated(&inv->hca[inv->port[i].hca]) && !w->plan->port[i].chosen &&
-            !w->plan->port[i].lost && ni_is_listed(w, (int)i))
+            ni_is_listed(w, (int)i))
             return true;
     }
     return false;
@@ -499,22 +491,24 @@ static struct ni_end end_of_rail(const struct ni_work *w, int port, const struct
     return (struct ni_end){own, own ? ipv4_of(&w->inv->net, own) : NULL};
 }
 
-/* Returns the worst path between any two of the rails that the pod was given, up or not. */
-static enum ni_path worst_path_of_rails(const struct ni_work *w, const struct ni_rails *rails)
+/* Returns true if the pod was given rails with interfaces of their own, up or not. The connected
+   route of an interface that lost its link stays, and the kernel sends by it (net/ipv4/fib_semantics.c
+   fib_sync_down_dev; ignore_routes_with_linkdown is 0): a pod in which one rail is down reaches no
+   pod that listens on that rail, even if the others are in one network or routed. Seen with NCCL
+   2.27.7, 2.31.2 and 2.32.3 in two network namespaces. */
+static bool has_several_rails(const struct ni_work *w)
 {
-    struct ni_end end[NI_MAX_CHOSEN];
-    unsigned n = 0;
+    struct ni_rails rails;
+    struct list names = {.n = 0};
 
-    for (unsigned i = 0; i < rails->n; i++) {
-        end[n] = end_of_rail(w, rails->port[i], rails->gid[i]);
-        if (!end[n].ip)
-            continue; /* InfiniBand without IPoIB: sockets never use it */
-        if (!ni_ip_is_v4(end[n].ip))
-            w->plan->needs |= NI_NEED_ROUTES6;
-        n++;
+    ni_given_rails(w, &rails);
+    for (unsigned i = 0; i < rails.n; i++) {
+        const struct ni_end end = end_of_rail(w, rails.port[i], rails.gid[i]);
+
+        if (end.ifname) /* NULL: InfiniBand without IPoIB, which sockets never use */
+            add_interface(&names, end.ifname);
     }
-    const enum ni_path worst = worst_path(&w->inv->net, end, n);
-    return worst == NI_PATH_THERE && (n < 2 || rails->unknown >= 0) ? NI_PATH_UNKNOWN : worst;
+    return names.n + (rails.unknown >= 0) > 1;
 }
 
 /* Returns an interface of a chosen port of which NCCL may take a link-local address; NULL. */
@@ -533,23 +527,15 @@ static const char *local_rail(const struct ni_work *w)
 /* Says why the rails may not reach all pods; NULL: they do. */
 static const char *doubt_about_rails(const struct ni_work *w)
 {
-    struct ni_rails rails;
-
     if (is_option(w, "rails"))
         return NULL;
-    ni_given_rails(w, &rails);
-    const enum ni_path path = worst_path_of_rails(w, &rails);
-    const bool by_rules =
-        w->inv->net.policy_routes && rails.n > 1 && rails.gid[0] && ni_ip_is_v4(rails.gid[0]->ip);
-    if (path == NI_PATH_NONE || (path == NI_PATH_UNKNOWN && by_rules))
-        return ": the rails are separate networks, and a pod whose first rail is down could not "
-               "reach the others over them";
-    if (lacks_port(w) || (rails.lost && path != NI_PATH_THERE))
+    if (has_several_rails(w))
+        return ": a pod in which one of several rails is down could not reach the others over them";
+    if (lacks_port(w))
         return ": a port that the pod was given is out of use, and the other pods may have it";
-    if (local_rail(w) && path != NI_PATH_THERE)
+    if (local_rail(w))
         return ": a rail's interface also has a link-local address (169.254.0.0/16), and NCCL "
-               "takes "
-               "the first of its addresses";
+               "takes the first of its addresses";
     return NULL;
 }
 

@@ -167,7 +167,7 @@ user-hca-left-out vf-no-netdev rdma NCCL_IB_HCA takes this port, which the plan 
 user-hca-left-out-all gid-empty rdma NCCL_IB_HCA takes this port, which the plan leaves out (no RoCE GID of this pod among 0 entries)
 user-hca-left-out-link ib-and-roce rails=1 NCCL_IB_HCA takes this port, which the plan leaves out (RoCE, while the ports that stay are InfiniBand)
 user-empty-family gid-ipv6-differs rdma NCCL takes index 0, which is link-local (mlx5_6/1)
-user-empty-range gid-differs-range rdma NCCL takes index 3, which is not a RoCE v2 GID of this pod (mlx5_6/1)
+user-empty-range gid-differs-range rdma NCCL takes index 3, which is another pod's (mlx5_6/1)
 EOF
 
 # ---- a snapshot of the node that refused ----------------------------------------------------------

@@ -35,9 +35,9 @@ static void test_who(void **state)
         assert_setting(ucx_index, u ? "rule" : "none", u ? "3" : "");
         assert_setting(shmem, s ? "rule" : "none", s ? "mlx5_6:1,mlx5_7:1" : "");
         assert_setting(shmem_index, s ? "rule" : "none", s ? "3" : "");
-        assert_setting(shmem_sock, s ? "rule" : "none", s ? "=net1,net2" : "");
+        assert_setting(shmem_sock, s ? "rule" : "none", s ? "=eth0" : "");
         assert_setting(gloo, g ? "rule" : "none", g ? "eth0" : "");
-        assert_setting(nccl, n ? "rule" : "none", n ? "=net1,net2" : "");
+        assert_setting(nccl, n ? "rule" : "none", n ? "=eth0" : "");
         assert_setting("NCCL_IB_HCA", n ? "rule" : "none", n ? "=mlx5_6:1,mlx5_7:1" : "");
         for (unsigned i = 0; !n && i < node.plan.n_setting; i++)
             assert_false(ni_has_prefix(node.plan.setting[i].name, "NCCL_"));
@@ -95,8 +95,8 @@ static void test_users_sockets(void **state)
         {"^net", "=eth0"},
         {"^=net1", "=eth0,net2"},
         {"ib0", NULL},
-        {"e", "=net1,net2"}, /* one character is as good as unset to NCCL: the rule's */
-        {"", "=net1,net2"},
+        {"e", "=eth0"}, /* one character is as good as unset to NCCL: the rule's */
+        {"", "=eth0"},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {

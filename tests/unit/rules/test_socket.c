@@ -19,21 +19,56 @@ static void two_rails(void)
     node_eth0();
 }
 
+/* With several rails the pod's own interface, whatever is down; one rail is one network. */
 static void test_rails(void **state)
 {
     (void)state;
     two_rails();
     node_decide();
-    assert_setting(var, "rule", "=net1,net2");
+    assert_setting(var, "rule", "=eth0");
     node.inv.netdev[0].running = false;
     node_decide();
-    assert_setting(var, "rule", "=net2");
-    node.inv.netdev[1].running = false;
-    node_decide();
     assert_setting(var, "rule", "=eth0");
-    node.inv.netdev[2].running = false;
+    node.inv.netdev[2].running = false; /* eth0: nothing else is left */
+    node_decide();
+    assert_setting(var, "rule", "=net2");
+    node.inv.netdev[0].running = true;
+    node_decide();
+    assert_setting(var, "rule", "=net1,net2");
+    node.inv.netdev[0].running = node.inv.netdev[1].running = false;
     node_decide();
     assert_setting(var, "unset", "");
+    node_reset(NULL);
+    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+    node_eth0();
+    node_decide();
+    assert_setting(var, "rule", "=net1");
+}
+
+/* InfiniBand: each has an IPoIB interface, and one of these has lost its address in this pod. */
+static void test_rails_of_ipoib(void **state)
+{
+    (void)state;
+    for (int both = 0; both <= 1; both++) {
+        node_reset(NULL);
+        for (int i = 0; i < 2; i++) {
+            char name[8], ib[8], ip[16];
+            snprintf(name, sizeof(name), "mlx5_%d", i);
+            snprintf(ib, sizeof(ib), "ib%d", i);
+            snprintf(ip, sizeof(ip), "10.0.%d.6", i);
+            node_hca(name);
+            node.inv.port[i].link = NI_LINK_IB;
+            node.inv.hca[i].netdev = node_netdev(ib, true);
+            if (both || i > 0)
+                node_addr(ip, ib);
+        }
+        node_eth0();
+        node_decide();
+        assert_setting(var, "rule", "=eth0");
+        node.policy.sockets = "rails";
+        node_decide();
+        assert_setting(var, "rule", both ? "=ib0,ib1" : "=ib1");
+    }
 }
 
 /* An entry of which nobody knows whose it is: its interface must have an address by the tables. */
@@ -119,12 +154,12 @@ static void test_option(void **state)
         const char *option, *want;
         bool unusable;
     } cases[] = {
-        {"net1", "=net1", false},         {"net2,net1", "=net2,net1", false},
-        {"net1,net1", "=net1", false},    {"pod", "=eth0", false},
-        {"down", "=net1,net2", true},     {"down,net2", "=net2", true},
-        {"bare", "=net1,net2", true},     {"missing", "=net1,net2", true},
-        {"net", "=net1,net2", true},      {"net1,missing,eth0", "=net1,eth0", true},
-        {"zeroconf", "=net1,net2", true},
+        {"net1", "=net1", false},      {"net2,net1", "=net2,net1", false},
+        {"net1,net1", "=net1", false}, {"pod", "=eth0", false},
+        {"down", "=eth0", true},       {"down,net2", "=net2", true},
+        {"bare", "=eth0", true},       {"missing", "=eth0", true},
+        {"net", "=eth0", true},        {"net1,missing,eth0", "=net1,eth0", true},
+        {"zeroconf", "=eth0", true},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -216,11 +251,11 @@ static void test_family(void **state)
     static const struct {
         const char *family, *rails, *pod;
     } cases[] = {
-        {"NCCL_SOCKET_FAMILY=AF_INET", "=net1", "=eth0"},
+        {"NCCL_SOCKET_FAMILY=AF_INET", "=eth0", "=eth0"},
         {"NCCL_SOCKET_FAMILY=AF_INET6", "=net2", ""},
-        {"NCCL_SOCKET_FAMILY=AF_INET4", "=net1,net2", "=eth0"}, /* NCCL knows no such */
-        {"NCCL_SOCKET_FAMILY=", "=net1,net2", "=eth0"},
-        {"NCCL_DEBUG=INFO", "=net1,net2", "=eth0"},
+        {"NCCL_SOCKET_FAMILY=AF_INET4", "=eth0", "=eth0"}, /* NCCL knows no such */
+        {"NCCL_SOCKET_FAMILY=", "=eth0", "=eth0"},
+        {"NCCL_DEBUG=INFO", "=eth0", "=eth0"},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -256,11 +291,17 @@ static void test_users_list_of_unread_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rails),         cmocka_unit_test(test_rail_of_unknown_owner),
-        cmocka_unit_test(test_pod_interface), cmocka_unit_test(test_no_address),
-        cmocka_unit_test(test_option),        cmocka_unit_test(test_torchcomms),
-        cmocka_unit_test(test_sixteen),       cmocka_unit_test(test_gid_without_interface),
-        cmocka_unit_test(test_family),        cmocka_unit_test(test_users_list_of_unread_addresses),
+        cmocka_unit_test(test_rails),
+        cmocka_unit_test(test_rails_of_ipoib),
+        cmocka_unit_test(test_rail_of_unknown_owner),
+        cmocka_unit_test(test_pod_interface),
+        cmocka_unit_test(test_no_address),
+        cmocka_unit_test(test_option),
+        cmocka_unit_test(test_torchcomms),
+        cmocka_unit_test(test_sixteen),
+        cmocka_unit_test(test_gid_without_interface),
+        cmocka_unit_test(test_family),
+        cmocka_unit_test(test_users_list_of_unread_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
