@@ -20,7 +20,8 @@ struct ni_gpu {
     char model[64], uuid[48];
     char cpus[128]; /* the CPUs of its NUMA node, "0-55,112-167"; "": not read */
     struct ni_pci pci;
-    struct ni_pcie link; /* for doctor */
+    struct ni_pcie link;                  /* for doctor */
+    enum ni_known numa_memory, numa_cpus; /* ABSENT: its NUMA node has none; for doctor */
 };
 
 /* The CPU as /proc/cpuinfo of x86 calls it; "": unknown. */

@@ -12,6 +12,7 @@
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
 #include "nccl_init/net.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
@@ -454,6 +455,50 @@ static void check_memlock(struct check *c)
 
 /* Checks the size of /dev/shm: ranks of one node that cannot use NVLink or PCIe exchange data
    through files there, some 10 MB for each connection (transport/shm.cc); runtimes give 64 MiB. */
+/* Returns true if CUDA allocates host memory at the GPU's NUMA node: it needs processors and memory
+   there. */
+static bool has_host_memory(const struct ni_gpu *g)
+{
+    return g->numa_memory == NI_KNOWN && g->numa_cpus == NI_KNOWN;
+}
+
+/* Checks that the ranks of the pod's GPUs share host memory in one way. Since 2.26.3 NCCL tries in
+   each process if CUDA allocates host memory at the NUMA node of its GPU, not that of the thread, and
+   takes a file in /dev/shm if not (2.26.3 to 2.30.7 misc/cudawrap.cc ncclCuMemHostEnable;
+   NVIDIA/nccl#2190). It tries with drivers of CUDA 12.6 and later, 560. */
+static void check_host_memory(struct check *c)
+{
+    enum { CUDA_12_6 = 560 };
+    const struct ni_inventory *inv = c->inv;
+    const char *driver = inv->drivers.nvidia_version;
+    const struct ni_gpu *lacking = NULL;
+    unsigned whole = 0;
+    uint64_t major;
+    char bdf[NI_BDF_TEXT];
+
+    if (!has_nvidia(c) || ni_user_int(c->w, "NCCL_CUMEM_HOST_ENABLE", -1) == 0 ||
+        ni_user_int(c->w, "NCCL_CUMEM_ENABLE", -1) == 0)
+        return;
+    if (ni_parse_u64((struct ni_span){driver, strcspn(driver, ".")}, INT32_MAX, &major) == 0 &&
+        major < CUDA_12_6)
+        return;
+    for (unsigned i = 0; i < inv->n_gpu; i++) {
+        const struct ni_gpu *g = &inv->gpu[i];
+
+        whole += has_host_memory(g);
+        if (!lacking && (g->numa_memory == NI_ABSENT || g->numa_cpus == NI_ABSENT))
+            lacking = g;
+    }
+    if (lacking && whole > 0)
+        ni_report(
+            c->f, NI_F_GPU_NUMA_EMPTY, ni_bdf_text(lacking->bdf, bdf),
+            "its NUMA node, %lld, has no %s, and that of another GPU has: with NCCL 2.26.3 and "
+            "later ranks disagree about how they share host memory, and the job ends with "
+            "`Error while attaching to shared memory segment`",
+            (long long)lacking->pci.numa.v,
+            lacking->numa_memory == NI_ABSENT ? "memory" : "processors");
+}
+
 static void check_shm(struct check *c)
 {
     static const int64_t by_default = INT64_C(64) << 20, advised = INT64_C(1) << 30;
@@ -466,6 +511,7 @@ static void check_shm(struct check *c)
             "%lld MiB: NCCL says `Error while creating shared memory segment ... No space left on "
             "device`, then `unhandled system error`; data loaders die of bus errors",
             (long long)(shm.v >> 20));
+    check_host_memory(c);
 }
 
 static void check_host_name(struct check *c)

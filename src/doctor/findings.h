@@ -4,6 +4,9 @@
 #define NCCL_INIT_DOCTOR_FINDINGS_H
 
 #define NI_DOCTOR_FINDINGS(X)                                                                     \
+    X(GPU_NUMA_EMPTY, "gpu.numa.empty", NI_WARNING,                                               \
+      "User: set NCCL_CUMEM_HOST_ENABLE=0 on all ranks of the job. Cluster admin: populate the "  \
+      "memory channels, or let the firmware make one NUMA node of each socket.")                  \
     X(HCA_ERRORS_LINK, "hca.errors.link", NI_WARNING,                                             \
       "Cluster admin: check the cable and the switch port; numbers that grow mean a failing "     \
       "link.")                                                                                    \

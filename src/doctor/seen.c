@@ -351,6 +351,7 @@ const char *ni_check_of_finding(enum ni_finding_id id)
         {NI_F_NVSHMEM_IBGDA, "nvshmem.ibgda"},
         {NI_F_MEMLOCK_LOW, "memlock.limit"},
         {NI_F_MEMLOCK_TOO_LOW, "memlock.limit"},
+        {NI_F_GPU_NUMA_EMPTY, "shm.size"},
         {NI_F_SHM_DEFAULT, "shm.size"},
         {NI_F_SHM_SMALL, "shm.size"},
         {NI_F_HOST_NAME_LOOPBACK, "host.name"},

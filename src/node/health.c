@@ -224,6 +224,49 @@ static void probe_drivers(struct ni_probe *p)
         probe_imex(p);
 }
 
+/* ---- NUMA nodes ---- */
+
+/* Returns true if a list such as "0-1,3" has the number (lib/bitmap.c bitmap_print_to_pagebuf). */
+static bool is_listed(const char *list, int64_t number)
+{
+    struct ni_span range;
+
+    while (ni_split(&list, ',', &range)) {
+        const char *rest = range.p;
+        struct ni_span first = {rest, strcspn(rest, "-,")}, last = first;
+        int64_t from, to;
+
+        if (first.n < range.n)
+            last = (struct ni_span){rest + first.n + 1, range.n - first.n - 1};
+        if (ni_parse_int(first, INT32_MAX, &from) && ni_parse_int(last, INT32_MAX, &to) &&
+            number >= from && number <= to)
+            return true;
+    }
+    return false;
+}
+
+/* Reads which NUMA nodes have memory or processors (drivers/base/node.c), and takes it for the GPUs.
+   */
+static void probe_numa_nodes(struct ni_probe *p)
+{
+    char list[NI_PAGE];
+
+    for (unsigned memory = 0; memory < 2; memory++) {
+        const enum ni_known known =
+            ni_read_file(p, p->root, NI_OPTIONAL, list, sizeof(list), "sys/devices/system/node/%s",
+                         memory ? "has_memory" : "has_cpu");
+
+        for (unsigned i = 0; i < p->inv->n_gpu && known == NI_KNOWN; i++) {
+            struct ni_gpu *g = &p->inv->gpu[i];
+            const struct ni_num numa = g->pci.numa;
+            enum ni_known *has = memory ? &g->numa_memory : &g->numa_cpus;
+
+            if (numa.known == NI_KNOWN && numa.v >= 0)
+                *has = is_listed(list, numa.v) ? NI_KNOWN : NI_ABSENT;
+        }
+    }
+}
+
 /* ---- the container ---- */
 
 /* Keeps the words of the kernel's command line that name an IOMMU: iommu=pt, intel_iommu=on,
@@ -367,6 +410,7 @@ void ni_probe_health(struct ni_probe *p)
     probe_cgroup(p);
     ni_probe_netns_mode(p);
     probe_drivers(p);
+    probe_numa_nodes(p);
     if (!self->kernel[0])
         ni_probe_kernel(p);
     probe_cmdline(p);

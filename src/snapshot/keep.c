@@ -1064,6 +1064,7 @@ static const struct row {
     {"sys/bus/pci/devices/*/iommu_group/type", NULL,
      "identity|DMA|DMA-FQ|blocked|unmanaged|unknown"},
     {"sys/devices/system/cpu/*/midr_el1", keep_0x, NULL},
+    {"sys/devices/system/node/has_*", keep_cpus, NULL},
     {"proc/cpuinfo", keep_cpuinfo, NULL},
     /* interfaces, addresses, routes */
     {"sys/class/net/*/operstate", NULL,
