@@ -136,7 +136,7 @@ int ni_cmd_doctor(struct ni_context *ctx)
     who = who_is(ctx);
     text = ni_long_text();
     if (ctx->options.json)
-        ni_put_doctor_json(&text, &view, &diagnosis, trials);
+        ni_put_doctor_json(&text, &view, &who, &diagnosis, trials);
     else if (ni_doctor_options.brief)
         ni_put_doctor_brief(&text, &view, &who);
     else

@@ -106,21 +106,41 @@ static unsigned count_lost(const struct ni_view *view)
     return n;
 }
 
-/* Puts the verdict in words. A pod without RDMA, or with fewer rails than it was given, may run, but
-   nobody may take that for all of it. ready: the exit status says so, too. */
-static void put_readiness(struct ni_text *t, const struct ni_view *view, bool ready)
+/* A pod without RDMA, or with fewer rails than it was given, may run, but nobody may take that for all
+   of it. */
+enum readiness { NOT_READY, READY, READY_FOR_TCP, READY_WITH_FEWER };
+
+static const char *const readiness_words[] = {
+    [NOT_READY] = "not ready",
+    [READY] = "ready",
+    [READY_FOR_TCP] = "tcp only",
+    [READY_WITH_FEWER] = "fewer rails",
+};
+
+/* ready: the exit status says so, too. */
+static enum readiness readiness_of(const struct ni_view *view, bool ready)
 {
     const struct ni_plan *plan = view->plan;
-    const unsigned lost = count_lost(view);
-    const bool tcp =
-        plan->transport == NI_NET_TCP || (plan->transport == NI_NET_RDMA && plan->n_chosen == 0);
+    const bool rdma = plan->transport == NI_NET_RDMA;
 
     if (!ready)
+        return NOT_READY;
+    if (plan->transport == NI_NET_TCP || (rdma && plan->n_chosen == 0))
+        return READY_FOR_TCP;
+    return rdma && count_lost(view) > 0 ? READY_WITH_FEWER : READY;
+}
+
+/* Puts the verdict in words. */
+static void put_readiness(struct ni_text *t, const struct ni_view *view, enum readiness is)
+{
+    const unsigned n = view->plan->n_chosen;
+
+    if (is == NOT_READY)
         ni_put(t, "NOT READY");
-    else if (tcp)
+    else if (is == READY_FOR_TCP)
         ni_put(t, "READY for TCP only");
-    else if (plan->transport == NI_NET_RDMA && lost > 0)
-        ni_putf(t, "READY with %u of %u rails", plan->n_chosen, plan->n_chosen + lost);
+    else if (is == READY_WITH_FEWER)
+        ni_putf(t, "READY with %u of %u rails", n, n + count_lost(view));
     else
         ni_put(t, "READY");
 }
@@ -132,7 +152,7 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, bool re
     enum ni_tint tint = NI_GREEN;
 
     put_counts(&counts, view->findings);
-    put_readiness(&line, view, ready);
+    put_readiness(&line, view, readiness_of(view, ready));
     ni_putf(&line, ": %s", counts.buf);
     if (!ready)
         tint = NI_RED;
@@ -377,7 +397,7 @@ static void node_json(struct ni_json *j, const struct ni_inventory *inv)
     ni_json_end(j);
 }
 
-void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
+void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,
                         const struct ni_diagnosis *d, const struct ni_trials *trials)
 {
     const struct ni_findings *all = view->findings;
@@ -385,6 +405,7 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
 
     ni_json_text(j, "root", view->root);
     ni_json_text(j, "source", ni_source_words[view->inv->source].json);
+    ni_json_text(j, "verdict", readiness_words[readiness_of(view, who->ready)]);
     ni_json_int(j, "errors", ni_findings_count(all, NI_ERROR));
     ni_json_int(j, "warnings", ni_findings_count(all, NI_WARNING));
     ni_json_int(j, "infos", ni_findings_count(all, NI_INFO));

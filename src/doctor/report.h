@@ -21,7 +21,7 @@ struct ni_who {
 /* trials: of --probe; NULL: none were made. */
 void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,
                    const struct ni_diagnosis *diagnosis, const struct ni_trials *trials);
-void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
+void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,
                         const struct ni_diagnosis *d, const struct ni_trials *trials);
 void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view, const struct ni_who *who);
 

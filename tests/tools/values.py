@@ -18,7 +18,7 @@ import sys
 # The members that are sentences for people. All others are values.
 PROSE = {"message", "hint", "why", "reason", "refuse", "sentence", "by_itself"}
 # Values with blanks, as other programs write them.
-QUOTED = {"subject", "claimed_by", "from", "value", "iommu_options", "type", "state", "quote"}
+QUOTED = {"subject", "claimed_by", "from", "value", "iommu_options", "type", "state", "quote", "verdict"}
 
 # A line of a log, in a sentence.
 QUOTE = re.compile(r'(\S+:\d+): "(.*)"')

@@ -281,16 +281,16 @@ struct report {
 
 static const struct ni_diagnosis *diagnosed;
 
+static const struct ni_who who = {.host = "pod", .time = "2026-11-23 08:30Z"};
+
 static void put_doctor(struct ni_text *out, const struct ni_view *view)
 {
-    const struct ni_who who = {.host = "pod", .time = "2026-11-23 08:30Z"};
-
     ni_put_doctor(out, view, &who, diagnosed, NULL);
 }
 
 static void put_doctor_json(struct ni_text *out, const struct ni_view *view)
 {
-    ni_put_doctor_json(out, view, diagnosed, NULL);
+    ni_put_doctor_json(out, view, &who, diagnosed, NULL);
 }
 
 static const struct report reports[] = {

@@ -35,7 +35,7 @@ static void put_doctor(struct ni_text *out, const struct ni_view *view)
 
 static void put_doctor_json(struct ni_text *out, const struct ni_view *view)
 {
-    ni_put_doctor_json(out, view, &diagnosis, NULL);
+    ni_put_doctor_json(out, view, &who, &diagnosis, NULL);
 }
 
 static int setup(void **state)
@@ -151,6 +151,34 @@ static int64_t int_at(json_t *j, const char *key)
     return json_integer_value(v);
 }
 
+static void check_verdict(const char *want)
+{
+    json_t *j = parse();
+
+    assert_string_equal(text_at(j, "verdict"), want);
+    json_decref(j);
+}
+
+/* The verdict of the JSON is that of the text. */
+static void test_json_verdict(void **state)
+{
+    (void)state;
+    check_verdict("not ready");
+    who.ready = true;
+    node.plan.transport = NI_NET_RDMA;
+    node.plan.n_chosen = 1;
+    check_verdict("ready");
+    node.plan.port[0].lost = true;
+    check_verdict("fewer rails");
+    assert_non_null(strstr(written(put_brief), "READY with 1 of 2 rails"));
+    node.plan.n_chosen = 0;
+    check_verdict("tcp only");
+    node.plan.transport = NI_NET_TCP;
+    check_verdict("tcp only");
+    node.plan.transport = NI_NET_OTHER;
+    check_verdict("ready");
+}
+
 static void test_json_findings(void **state)
 {
     static const char *const ids[] = {"shm.default", "hca.port.down", "alloc.not-rdma"};
@@ -198,6 +226,7 @@ int main(void)
         cmocka_unit_test_setup(test_dropped_and_colour, setup),
         cmocka_unit_test_setup(test_layout, setup),
         cmocka_unit_test_setup(test_counts, setup),
+        cmocka_unit_test_setup(test_json_verdict, setup),
         cmocka_unit_test_setup(test_json_findings, setup),
         cmocka_unit_test_setup(test_json_facts, setup),
     };
