@@ -210,6 +210,37 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
     return true;
 }
 
+static bool is_of_device(const char *path)
+{
+    return ni_has_prefix(path, "sys/bus/pci/devices/") ||
+           ni_has_prefix(path, "sys/class/infiniband/");
+}
+
+/* Returns the file of a PCI device or an HCA that could not be read, or NULL. */
+static const char *unreadable_device_file(const struct ni_work *w)
+{
+    for (unsigned i = 0; i < w->f->n; i++) {
+        const struct ni_finding *it = &w->f->at[i];
+
+        if (it->id == NI_F_FACT_UNREADABLE && is_of_device(it->subject))
+            return it->subject;
+    }
+    return NULL;
+}
+
+/* Which HCA NCCL takes for a GPU depends on the rates, links and places of all: a demand that cannot
+   be judged does not hold. */
+static bool is_each_device_read(const struct ni_work *w, struct ni_text *why)
+{
+    const char *path = unreadable_device_file(w);
+
+    if (!path)
+        return true;
+    ni_putf(why, "%s cannot be read, and NCCL's choice of an HCA for each GPU may depend on it",
+            path);
+    return false;
+}
+
 static bool has_gdr(const struct ni_work *w, struct ni_text *why)
 {
     const char *no = NULL;
@@ -224,7 +255,7 @@ static bool has_gdr(const struct ni_work *w, struct ni_text *why)
         no = "RCCL before ROCm 7.12 needs NCCL_DMABUF_ENABLE=1 if there is no peer memory module";
     if (no)
         ni_put(why, no);
-    return !no && is_near_enough(w, why);
+    return !no && is_near_enough(w, why) && is_each_device_read(w, why);
 }
 
 /* ---- the demands ---- */

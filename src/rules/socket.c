@@ -155,7 +155,8 @@ static bool is_of_rail(const struct ni_work *w, const char *ifname)
    default route; NULL: there are none or several, or an address may be of any. */
 static const char *sole_interface(const struct ni_work *w)
 {
-    const unsigned by_name = NI_NEED_ADDR_NETDEVS | NI_NEED_OWN_NETDEVS | NI_NEED_PHYSICAL;
+    const unsigned by_name =
+        NI_NEED_ADDR_NETDEVS | NI_NEED_OWN_NETDEVS | NI_NEED_PHYSICAL | NI_NEED_LOST;
     const struct ni_net *net = &w->inv->net;
     const char *sole = NULL;
 

@@ -108,7 +108,9 @@ enum verdict judge(const struct truth *truth, const struct result *clean,
         return REFUSED; /* of a recording: what the pod was given is not known, a usage error */
     if (status == NI_EXIT_REFUSED && clean->status != NI_EXIT_REFUSED)
         return judge_refusal(truth, clean, ctx, at, without, why);
-    if (clean->status == NI_EXIT_REFUSED && status != NI_EXIT_REFUSED && !without) {
+    /* NCCL cannot open such an HCA either: without it the demand may hold. */
+    const bool lost_hca = at->call == CALL_OPEN && is_said(truth, clean, ctx, at);
+    if (clean->status == NI_EXIT_REFUSED && status != NI_EXIT_REFUSED && !without && !lost_hca) {
         ni_put(why, "no longer refused");
         return WRONG;
     }

@@ -83,6 +83,7 @@ static const char *const optional[] = {
     "sys/bus/pci/devices/*/numa_node",                  /* a kernel without NUMA */
     "sys/bus/pci/devices/*/physfn",                     /* no VF */
     "sys/class/infiniband",                             /* no RDMA drivers */
+    "sys/class/infiniband/*/pkeys/*",                   /* the table ends before */
     "sys/class/infiniband_verbs/*/ibdev",               /* not of this RDMA namespace */
     "sys/class/net",                                    /* sysfs without network */
     "sys/class/net/*",                                  /* of another network namespace */

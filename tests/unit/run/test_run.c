@@ -71,8 +71,9 @@ static void decide(unsigned verb, struct ni_text *t)
     for (unsigned id = 0; id < NI_F_COUNT; id++) {
         const struct ni_finding_kind *kind = ni_finding_kind(id);
         if (id == NI_F_FACT_UNREADABLE || id == NI_F_ALLOC_INFO_INVALID ||
-            id == NI_F_ALLOC_RDMA_DEV_DIFFERS)
-            continue; /* of what only `plan` reads */
+            id == NI_F_ALLOC_RDMA_DEV_DIFFERS || id == NI_F_GPU_HCA_PASSED_OVER ||
+            id == NI_F_USER_NICS_FUSED)
+            continue; /* of what only `plan` reads: rates and PCIe links, too */
         if (kind->severity >= NI_WARNING && ni_findings_has(&context.findings, id))
             ni_putf(t, "finding %s\n", kind->id);
     }
