@@ -243,9 +243,14 @@ int ni_refuse(struct ni_context *ctx, const char *reason, enum ni_leave leave)
 
     ni_putf(&line, "%s: %s", runs ? "command not started" : "settings not written", reason);
     ni_last_words(ctx, line.buf, leave);
+    if (ni_findings_has(&ctx->findings, NI_F_EXEC_NO_ROOM))
+        return NI_EXIT_REFUSED; /* it has said what helps: what a demand advises does not */
     for (unsigned i = 0; i < ctx->findings.n; i++) { /* who does what, below the reason */
-        if (ctx->options.log_format == NI_LOG_TEXT && is_in_refusal(ctx, &ctx->findings.at[i]))
-            say_finding(ctx, &ctx->findings.at[i]);
+        const struct ni_finding *f = &ctx->findings.at[i];
+
+        if (ctx->options.log_format == NI_LOG_TEXT && is_in_refusal(ctx, f) &&
+            strstr(reason, f->message))
+            say_finding(ctx, f);
     }
     return NI_EXIT_REFUSED;
 }

@@ -217,7 +217,7 @@ if can unshare -r true; then
     same "user namespace: what is to be kept is needed" 11111 "$(all_five $resource)"
     prlimit --memlock=65536:65536 unshare -r "$bin" --require=memlock -- true 2>"$dir/err"
     same "user namespace: its CAP_IPC_LOCK is not enough for memlock" 125 $?
-    matches "user namespace: why" "*require.memlock: *only 64 KiB can be locked: *user namespace*" "$(cat "$dir/err")"
+    matches "user namespace: why" "*command not started: --require=memlock, but only 64 KiB can be locked: *user namespace*" "$(cat "$dir/err")"
 else
     skip "user namespace" "unshare -r is not allowed"
 fi

@@ -115,6 +115,8 @@ bool may_be_so(const struct passed *at, enum fault fault)
     if ((fault == FAULT_HALF || fault == FAULT_NUMBER) &&
         (fnmatch("*/ibdev", at->path, 0) == 0 || fnmatch("*/ndevs/*", at->path, 0) == 0))
         return true; /* any name is a name */
+    if (fault == FAULT_NUMBER && fnmatch("sys/class/net/*/ifindex", at->path, 0) == 0)
+        return true; /* any number is a place in the kernel's order of interfaces */
     if (fault >= FAULT_HALF &&
         (fnmatch("*/fw_ver", at->path, 0) == 0 || fnmatch("*/hca_type", at->path, 0) == 0))
         return true; /* a driver's own words, or none */
