@@ -10,7 +10,6 @@
 #include "log/findings.h"
 #include "nccl_init/base.h"
 #include "preflight/findings.h"
-#include "run/findings.h"
 #include "selftest/findings.h"
 
 struct ni_span;
@@ -57,6 +56,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: remove the line; NVSHMEM prefers the file to the environment.")                       \
     X(CONF_UNREADABLE, "conf.unreadable", NI_WARNING,                                              \
       "User: make the file readable for the pod's user, or remove it; NCCL reads it too.")         \
+    X(EXEC_NO_ROOM, "exec.no-room", NI_ERROR,                                                      \
+      "The command starts without them, unless --require or a short form of it is given. User: "   \
+      "pass large values as files, or raise the stack limit (ulimit -s).")                         \
     X(EXEC_PID1_NO_INIT, "exec.pid1.no-init", NI_INFO,                                             \
       "User: start `tini -g -- nccl-init -- COMMAND` (docker: --init), or share the PID "          \
       "namespace.")                                                                                \
@@ -281,7 +283,6 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
 /* The catalogue. A tool's own rows stand in its folder; they are words without code. */
 #define NI_FINDINGS(X)       \
     NI_SHARED_FINDINGS(X)    \
-    NI_RUN_FINDINGS(X)       \
     NI_DOCTOR_FINDINGS(X)    \
     NI_SELFTEST_FINDINGS(X)  \
     NI_PREFLIGHT_FINDINGS(X) \
