@@ -82,6 +82,7 @@ static const char *const optional[] = {
     "sys/bus/pci/devices/*/iommu_group*",               /* no IOMMU */
     "sys/bus/pci/devices/*/numa_node",                  /* a kernel without NUMA */
     "sys/bus/pci/devices/*/physfn",                     /* no VF */
+    "sys/devices/system/node/has_*",                    /* a kernel without NUMA */
     "sys/class/infiniband",                             /* no RDMA drivers */
     "sys/class/infiniband/*/pkeys/*",                   /* the table ends before */
     "sys/class/infiniband_verbs/*/ibdev",               /* not of this RDMA namespace */
@@ -117,6 +118,9 @@ bool may_be_so(const struct passed *at, enum fault fault)
         return true; /* any name is a name */
     if (fault == FAULT_NUMBER && fnmatch("sys/class/net/*/ifindex", at->path, 0) == 0)
         return true; /* any number is a place in the kernel's order of interfaces */
+    if (fault == FAULT_NUMBER && (fnmatch("sys/devices/system/node/has_*", at->path, 0) == 0 ||
+                                  strcmp(at->path, "sys/module/nvidia/version") == 0))
+        return true; /* of one node; of a driver */
     if (fault >= FAULT_HALF &&
         (fnmatch("*/fw_ver", at->path, 0) == 0 || fnmatch("*/hca_type", at->path, 0) == 0))
         return true; /* a driver's own words, or none */
