@@ -248,8 +248,7 @@ int ni_refuse(struct ni_context *ctx, const char *reason, enum ni_leave leave)
     for (unsigned i = 0; i < ctx->findings.n; i++) { /* who does what, below the reason */
         const struct ni_finding *f = &ctx->findings.at[i];
 
-        if (ctx->options.log_format == NI_LOG_TEXT && is_in_refusal(ctx, f) &&
-            strstr(reason, f->message))
+        if (ctx->options.log_format == NI_LOG_TEXT && is_in_refusal(ctx, f))
             say_finding(ctx, f);
     }
     return NI_EXIT_REFUSED;

@@ -239,8 +239,9 @@ static bool read_range(struct ni_span range, int64_t *from, int64_t *to)
     return ni_parse_int(first, INT32_MAX, from) && ni_parse_int(last, INT32_MAX, to);
 }
 
-/* Returns KNOWN if a list such as "0-1,3" has the number, ABSENT if not, BAD if it is no list. */
-static enum ni_known is_listed(const char *list, int64_t number)
+/* Returns KNOWN if a list such as "0-1,3" has the number, ABSENT if it has not, and BAD if the text is
+   no list. */
+static enum ni_known find_in_list(const char *list, int64_t number)
 {
     enum ni_known is = *list ? NI_ABSENT : NI_BAD;
     struct ni_span range;
@@ -266,16 +267,15 @@ static void probe_numa_nodes(struct ni_probe *p)
             ni_read_file(p, p->root, NI_OPTIONAL, list, sizeof(list), "sys/devices/system/node/%s",
                          memory ? "has_memory" : "has_cpu");
 
-        if (known == NI_KNOWN && is_listed(list, 0) == NI_BAD)
+        if (known == NI_KNOWN && find_in_list(list, 0) == NI_BAD)
             known = ni_note_odd(p, list);
-
         for (unsigned i = 0; i < p->inv->n_gpu && known == NI_KNOWN; i++) {
             struct ni_gpu *g = &p->inv->gpu[i];
             const struct ni_num numa = g->pci.numa;
             enum ni_known *has = memory ? &g->numa_memory : &g->numa_cpus;
 
             if (numa.known == NI_KNOWN && numa.v >= 0)
-                *has = is_listed(list, numa.v);
+                *has = find_in_list(list, numa.v);
         }
     }
 }
