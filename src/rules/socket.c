@@ -799,13 +799,57 @@ static bool is_out_of_use(const struct ni_work *w, const struct ni_addr *a)
     return any;
 }
 
+/* The addresses of the pod: the first that is link-local, the first that is of no use, and whether
+   one is routable. */
+struct sorted {
+    const struct ni_addr *local, *down;
+    bool routable;
+};
+
+static struct sorted sort_addresses(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+    struct sorted found = {NULL, NULL, false};
+
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const struct ni_addr *a = &net->addr[i];
+
+        if (ni_ip_is_link_local(a->ip))
+            found.local = found.local ? found.local : a;
+        else if (is_out_of_use(w, a))
+            found.down = found.down ? found.down : a;
+        else
+            found.routable = true;
+    }
+    return found;
+}
+
+/* Reports that the pod's one routable address is of no use, and why. */
+static void report_down(const struct ni_work *w, const struct ni_addr *down)
+{
+    char ip[NI_IP_TEXT];
+
+    ni_ip_text(down->ip, ip);
+    if (!down->ifname[0])
+        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+                  "the pod has the routable address %s, but all its interfaces are down", ip);
+    else if (!is_down(w, down->ifname))
+        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+                  "only %s is up with a routable address, %s, which other nodes do not reach",
+                  down->ifname, ip);
+    else
+        ni_report(
+            w->f, NI_F_SOCKET_NONE, variable,
+            "%s has the routable address %s, but is down; no interface that is up has one that "
+            "other nodes reach",
+            down->ifname, ip);
+}
+
 /* Reports that no interface can be named. */
 static void report_none(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
     const char *family = ni_user_value(w, family_variable);
-    const struct ni_addr *local = NULL, *down = NULL;
-    bool routable = false;
     char ip[NI_IP_TEXT];
 
     w->plan->needs |= NI_NEED_IPV6;
@@ -814,36 +858,15 @@ static void report_none(const struct ni_work *w)
     /* with whole GID tables a port may yet be found, and then nobody asks for more interfaces */
     if ((w->plan->needs & ~w->inv->read & NI_NEED_WHOLE_GIDS) == 0)
         w->plan->needs |= NI_NEED_ADDR_NETDEVS;
-    for (unsigned i = 0; i < net->n_addr; i++) {
-        const struct ni_addr *a = &net->addr[i];
-
-        if (ni_ip_is_link_local(a->ip))
-            local = local ? local : a;
-        else if (is_out_of_use(w, a))
-            down = down ? down : a;
-        else
-            routable = true;
-    }
-    if (!routable && down && !down->ifname[0])
-        ni_report(w->f, NI_F_SOCKET_NONE, variable,
-                  "the pod has the routable address %s, but all its interfaces are down",
-                  ni_ip_text(down->ip, ip));
-    else if (!routable && down && !is_down(w, down->ifname))
-        ni_report(w->f, NI_F_SOCKET_NONE, variable,
-                  "only %s is up with a routable address, %s, which other nodes do not reach",
-                  down->ifname, ni_ip_text(down->ip, ip));
-    else if (!routable && down)
-        ni_report(
-            w->f, NI_F_SOCKET_NONE, variable,
-            "%s has the routable address %s, but is down; no interface that is up has one that "
-            "other nodes reach",
-            down->ifname, ni_ip_text(down->ip, ip));
-    else if (!routable && local && local->ifname[0])
+    const struct sorted found = sort_addresses(w);
+    if (!found.routable && found.down)
+        report_down(w, found.down);
+    else if (!found.routable && found.local && found.local->ifname[0])
         ni_report(w->f, NI_F_SOCKET_NONE, variable,
                   "no interface of this pod has a routable address: %s has only %s, which is "
                   "link-local",
-                  local->ifname, ni_ip_text(local->ip, ip));
-    else if (!routable)
+                  found.local->ifname, ni_ip_text(found.local->ip, ip));
+    else if (!found.routable)
         ni_report(w->f, NI_F_SOCKET_NONE, variable,
                   "no interface of this pod has a routable address");
     else if (family && (strcmp(family, "AF_INET") == 0 || strcmp(family, "AF_INET6") == 0) &&
