@@ -487,8 +487,8 @@ static void test_carriage_return(void **state)
 /* Headings of docs/guides/troubleshooting.md that are no lines of NCCL's: by their sections. */
 static bool is_others(const char *section)
 {
-    static const char *const others[] = {"The pod does not start", "NCCL's own diagnostics",
-                                         "Drivers and tools"};
+    static const char *const others[] = {"The pod does not start", "What `doctor` says",
+                                         "NCCL's own diagnostics", "Drivers and tools"};
 
     for (size_t i = 0; i < NI_COUNT(others); i++)
         if (strncmp(section, others[i], strlen(others[i])) == 0)
