@@ -25,7 +25,7 @@ enum {
     SILENT_MS = 10000, /* without a message of pod 0, which sends one every second */
     SLACK_MS = 1500,   /* beyond --within, for the last word of a pod 0 that waited as long */
     STEPS = 8,         /* for the rounds: as many works that each take their whole time */
-    GRACE_MS = 3000,   /* pod 0 waits so much longer than the rails may take (coordinator.c) */
+    GRACE_MS = 3000,   /* pod 0 waits so much longer than the rails may take (meeting.c) */
     CONNECT_MS = 4000, /* for the last address: time for three SYN */
     OTHERS_MS = 500,   /* for each address before it */
     FIRST_PAUSE_MS = 50,

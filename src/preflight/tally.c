@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/flow.h"
 #include "nccl_init/known.h"
 #include "preflight/job.h"
 #include "preflight/neighbours.h"

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The coordinator, in pod 0: it waits for all pods, compares them, lets them try their rails
-   round by round, and sends all of them the verdict. One loop, no thread; a connection cannot
-   disturb another one by what it sends. */
-#include "preflight/coordinator.h"
+/* The meeting, which the coordinator in pod 0 leads: it waits for all pods, compares them, lets them
+   try their rails round by round, and sends all of them the verdict. One loop, no thread. */
+#include "preflight/meeting.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,16 +16,15 @@
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/align.h"
 #include "preflight/compare.h"
+#include "preflight/crowd.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "preflight/participant.h"
 #include "preflight/paths.h"
 #include "preflight/rounds.h"
-#include "preflight/secret.h"
 #include "preflight/tally.h"
 #include "preflight/wire.h"
 #include "print/words.h"
@@ -39,27 +33,11 @@
 #include "system/process.h"
 
 enum {
-    BACKLOG = 16384, /* the kernel cuts it to net.core.somaxconn, 4096 since Linux 5.4 */
-    STRANGERS = 64,  /* connections beyond two for each pod */
-    SPARE_FDS = 32,
-    HELLO_MS = 5000, /* from accept to a whole hello, and from there to the facts */
-    SLOW_MS = 10000, /* from the first byte of a message to the last */
-    LOOK_MS = 250,   /* between two looks for slow connections */
     GRACE_MS = 3000, /* an answer may take so much longer than the work of the rails */
     LEAST_MS = 4000, /* a work may take so long, and its data, although the time is over */
     TOLD_MS = 3000,  /* from the verdict to the end of the connections */
     LAST_MS = 500,   /* pod 0 waits so much longer for a pod than that waits for the others */
-    EVENTS = 256,
-    REFUSED = 16 /* refused pods that get a finding; so there is room for others */
-};
-
-struct conn {
-    int fd;         /* -1: none */
-    int64_t due_ms; /* when its hello, its facts, or the rest of a message must have come */
-    /* when this pod stops waiting for others, and pod 0 must tell it; 0: not known */
-    int64_t last_ms;
-    uint8_t ip[NI_GID_BYTES]; /* where it comes from; zero: this pod */
-    struct ni_auth auth;
+    REFUSED = 16     /* refused pods that get a finding; so there is room for others */
 };
 
 /* A rail of a pod in one role, in this round. */
@@ -77,117 +55,40 @@ struct slot {
 static struct coordinator {
     const struct ni_rendezvous *m;
     enum { GATHERING, ROUNDS, OVER } phase; /* pods are welcome in the first phase */
-    int epoll, listen;
+    struct ni_crowd crowd;
     int64_t within_ms;             /* when the time is over in which all must come */
     int64_t step_ms;               /* the time for one work of all rails */
     int64_t end_ms;                /* no round begins later */
     int64_t told_ms;               /* when the pods were told the present work */
     int64_t took_ms[NI_MAX_RANKS]; /* by rank: from there to its answer, in all works */
     int64_t until_ms, looked_ms, alive_ms;
-    int64_t limit_ms;          /* until_ms, if no pod leaves before */
-    unsigned strangers;        /* the number of hellos without the key or the secret */
-    char stranger[NI_IP_TEXT]; /* where the last of them came from */
-    unsigned n_conn;
-    struct conn *conn; /* by rank the pods, then connections that are not welcome yet */
+    int64_t limit_ms; /* until_ms, if no pod leaves before */
+    /* by rank: when the pod stops waiting for others, and pod 0 must tell it; 0: not known */
+    int64_t last_ms[NI_MAX_RANKS];
     /* by rank: its facts, its answer, or the end of its connection must still come */
     bool owes[NI_MAX_RANKS];
     uint8_t missing[NI_MAX_RANKS];
     struct ni_job job;
     struct ni_findings *f;
     struct slot *slot; /* by rank, rail and role */
-    struct ni_message in, out;
-} coordinator; /* of this process */
-
-/* ---- connections ---- */
-
-static void drop(struct coordinator *h, unsigned at)
-{
-    (void)close(h->conn[at].fd);
-    h->conn[at] = (struct conn){.fd = -1};
-    if (at >= h->job.ranks)
-        return;
-    h->owes[at] = h->phase == GATHERING;
-    if (h->phase == ROUNDS)
-        h->job.missing[at] = NI_POD_WENT_AWAY;
-    if (h->phase == GATHERING) {
-        h->job.missing[at] = NI_POD_NEVER_CAME;
-        free(h->job.pod[at].rail);
-        h->job.pod[at] = (struct ni_pod){.here = false};
-    }
-}
-
-/* Sets the events of a connection. Each comes once, since half a message stays in the socket. */
-static void set_events(struct coordinator *h, int how, unsigned at)
-{
-    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.u32 = at};
-
-    (void)epoll_ctl(h->epoll, how, h->conn[at].fd, &e);
-}
-
-/* Takes the IP address out of that of a socket. */
-static void take_ip(const struct sockaddr_in6 *from, uint8_t ret[NI_GID_BYTES])
-{
-    struct sockaddr_in from4;
-
-    memcpy(&from4, from, sizeof(from4));
-    if (from->sin6_family == AF_INET)
-        ni_ip_from_v4(ntohl(from4.sin_addr.s_addr), ret);
-    else
-        memcpy(ret, &from->sin6_addr, NI_GID_BYTES);
-}
-
-/* Finds a place for a connection that has not said hello yet: a free one, or that of the one whose
-   hello is due first, which is dropped. So strangers cannot take all places for long. */
-static unsigned find_place(struct coordinator *h)
-{
-    unsigned at = h->job.ranks;
-
-    for (unsigned k = at; k < h->n_conn && h->conn[at].fd >= 0; k++)
-        if (h->conn[k].fd < 0 || h->conn[k].due_ms < h->conn[at].due_ms)
-            at = k;
-    if (h->conn[at].fd >= 0)
-        drop(h, at);
-    return at;
-}
-
-/* Accepts all connections that wait, before any is read, for the kernel's queue is short. The address
-   is noted now, because a connection that its other end resets no longer has one. */
-static void accept_all(struct coordinator *h)
-{
-    for (int i = 0; i < BACKLOG; i++) {
-        struct sockaddr_in6 from = {0};
-        socklen_t size = sizeof(from);
-        const int fd = accept4(h->listen, (void *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        unsigned at;
-
-        if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
-            continue;
-        if (fd < 0)
-            return;
-        at = find_place(h);
-        h->conn[at] = (struct conn){.fd = fd, .due_ms = ni_now_ms() + HELLO_MS};
-        take_ip(&from, h->conn[at].ip);
-        set_events(h, EPOLL_CTL_ADD, at);
-    }
-}
-
-/* Sends h->out to a pod. The kernel keeps what the pod has not read yet; a pod that leaves more
-   unread than the kernel has room for is dropped. */
-static void send_message(struct coordinator *h, unsigned at, enum ni_message_type type)
-{
-    h->out.type = type;
-    if (!ni_message_send(h->conn[at].fd, &h->conn[at].auth, &h->out) || type == NI_MSG_NO)
-        drop(h, at);
-}
+} coordinator;         /* of this process */
 
 /* ---- what comes ---- */
 
-/* Writes the address from which a connection comes, or "this pod". */
-static void write_sender(const struct conn *c, char ret[NI_IP_TEXT])
+/* Notes that the connection of a pod is over. */
+static void note_leave(void *arg, unsigned rank)
 {
-    (void)ni_copy(ret, NI_IP_TEXT, "this pod");
-    if (!ni_ip_is_zero(c->ip))
-        (void)ni_ip_text(c->ip, ret);
+    struct coordinator *h = arg;
+
+    h->last_ms[rank] = 0;
+    h->owes[rank] = h->phase == GATHERING;
+    if (h->phase == ROUNDS)
+        h->job.missing[rank] = NI_POD_WENT_AWAY;
+    if (h->phase == GATHERING) {
+        h->job.missing[rank] = NI_POD_NEVER_CAME;
+        free(h->job.pod[rank].rail);
+        h->job.pod[rank] = (struct ni_pod){.here = false};
+    }
 }
 
 /* Refuses a pod, ends its connection, and reports it: by its address, for its name is what it says
@@ -197,21 +98,10 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
 {
     char address[NI_IP_TEXT];
 
-    write_sender(&h->conn[at], address);
+    ni_crowd_write_sender(&h->crowd, at, address);
     if (id != NI_F_JOB_REFUSED || h->f->n < REFUSED)
         ni_report(h->f, id, id == NI_F_JOB_REFUSED ? address : host, "%s", why);
-    (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
-    send_message(h, at, NI_MSG_NO);
-}
-
-/* Refuses a stranger and ends the connection. Anybody who reaches the port can say hello; without
-   key and secret he learns nothing, and no text of his is repeated. */
-static void refuse_stranger(struct coordinator *h, unsigned at, const char *why)
-{
-    h->strangers++;
-    write_sender(&h->conn[at], h->stranger);
-    (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
-    send_message(h, at, NI_MSG_NO);
+    ni_crowd_refuse(&h->crowd, at, why);
 }
 
 /* Puts the reason why the pod that says hello at `at` cannot take part; nothing if it can. Returns
@@ -229,7 +119,7 @@ static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
         ni_putf(why, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);
     } else if (h->phase != GATHERING) {
         ni_put(why, "the others have started without it");
-    } else if (rank != at && h->conn[rank].fd >= 0 &&
+    } else if (rank != at && ni_crowd_has(&h->crowd, rank) &&
                strcmp(h->job.pod[rank].host, m->pod.host) != 0) {
         /* A pod of the same host is the same pod again. One of another host has to try later,
            because the first pod may be dead without anybody knowing it. */
@@ -239,39 +129,6 @@ static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
     return NI_F_JOB_REFUSED;
 }
 
-/* Gives the connection the place of its rank; an earlier connection of that rank is dropped. */
-static void seat(struct coordinator *h, unsigned at, unsigned rank)
-{
-    if (rank == at)
-        return;
-    if (h->conn[rank].fd >= 0)
-        drop(h, rank);
-    h->conn[rank] = h->conn[at];
-    h->conn[at] = (struct conn){.fd = -1};
-    set_events(h, EPOLL_CTL_MOD, rank);
-}
-
-/* Answers the nonce of a connection with one: from here on its messages carry codes. It has no more
-   time for that than for a hello. */
-static void take_nonce(struct coordinator *h, unsigned at, const struct ni_message *m)
-{
-    struct ni_auth auth;
-
-    if (!h->m->secret) {
-        refuse_stranger(h, at, ""); /* it says itself that pod 0 has no secret */
-        return;
-    }
-    if (ni_auth_begin(&auth, NI_COORDINATOR) < 0) {
-        drop(h, at);
-        return;
-    }
-    memcpy(auth.nonce[NI_PARTICIPANT], m->nonce, NI_NONCE_BYTES);
-    memcpy(h->out.nonce, auth.nonce[NI_COORDINATOR], NI_NONCE_BYTES);
-    auth.secret = h->m->secret;
-    send_message(h, at, NI_MSG_NONCE);
-    h->conn[at].auth = auth;
-}
-
 static void take_hello(struct coordinator *h, unsigned at, const struct ni_message *m)
 {
     const struct ni_party *p = h->m->party, *its = &m->party;
@@ -279,12 +136,14 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
     char no[512] = "";
     struct ni_text why = ni_text_on(no, sizeof(no));
 
-    if (h->m->secret && at != 0 && !h->conn[at].auth.secret) {
-        refuse_stranger(h, at, "it has no secret (--job-secret), and pod 0 has one");
+    if (h->m->secret && at != 0 && !h->crowd.conn[at].auth.secret) {
+        ni_crowd_refuse_stranger(&h->crowd, at,
+                                 "it has no secret (--job-secret), and pod 0 has one");
         return;
     }
     if (strcmp(p->key, its->key) != 0 || !p->key[0]) {
-        refuse_stranger(h, at, "its key is not that of pod 0: another job, or attempt");
+        ni_crowd_refuse_stranger(&h->crowd, at,
+                                 "its key is not that of pod 0: another job, or attempt");
         return;
     }
     const enum ni_finding_id id = judge_hello(h, at, m, &why);
@@ -292,12 +151,12 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
         refuse_pod(h, at, id, m->pod.host, no);
         return;
     }
-    seat(h, at, rank);
-    h->conn[rank].due_ms = ni_now_ms() + HELLO_MS;
+    ni_crowd_seat(&h->crowd, at, rank);
+    h->crowd.conn[rank].due_ms = ni_now_ms() + NI_HELLO_MS;
     (void)ni_copy(h->job.pod[rank].host, NI_POD_NAME, m->pod.host);
     if (m->within_ms > 0)
-        h->conn[rank].last_ms = ni_now_ms() + m->within_ms + LAST_MS;
-    send_message(h, rank, NI_MSG_WELCOME);
+        h->last_ms[rank] = ni_now_ms() + m->within_ms + LAST_MS;
+    ni_crowd_send(&h->crowd, rank, NI_MSG_WELCOME);
 }
 
 /* Withdraws the finding that refused the pod of that host while a dead one had its rank. */
@@ -326,7 +185,7 @@ static void take_facts(struct coordinator *h, unsigned rank, const struct ni_mes
     pod->here = true;
     pod->rail = malloc(rails + settings + 1);
     if (!pod->rail) {
-        drop(h, rank);
+        ni_crowd_drop(&h->crowd, rank);
         return;
     }
     pod->setting = (void *)(pod->rail + pod->n_rail);
@@ -338,7 +197,7 @@ static void take_facts(struct coordinator *h, unsigned rank, const struct ni_mes
     memcpy(pod->setting, m->setting, settings);
     h->job.missing[rank] = NI_POD_CAME;
     h->owes[rank] = false;
-    h->conn[rank].due_ms = INT64_MAX;
+    h->crowd.conn[rank].due_ms = INT64_MAX;
     withdraw_refusal(h->f, pod->host);
 }
 
@@ -400,7 +259,7 @@ static void take_done(struct coordinator *h, unsigned rank, const struct ni_mess
 {
     h->owes[rank] = false;
     h->took_ms[rank] += ni_now_ms() - h->told_ms;
-    h->conn[rank].due_ms = INT64_MAX;
+    h->crowd.conn[rank].due_ms = INT64_MAX;
     for (unsigned i = 0; i < m->n_item; i++) {
         const struct ni_item *it = &m->item[i];
 
@@ -412,54 +271,42 @@ static void take_done(struct coordinator *h, unsigned rank, const struct ni_mess
         s->silent = it->result.silent;
         s->err = it->result.err;
         s->wc = it->result.wc;
-        if (h->out.work < NI_WORK_CONNECT)
+        if (h->crowd.out.work < NI_WORK_CONNECT)
             s->end = it->end;
-        if (h->out.work == NI_WORK_CONNECT)
+        if (h->crowd.out.work == NI_WORK_CONNECT)
             s->neighbour = it->result.neighbour;
-        if (h->out.work == NI_WORK_MOVE && it->role == NI_ROLE_INITIATOR && s->pair)
+        if (h->crowd.out.work == NI_WORK_MOVE && it->role == NI_ROLE_INITIATOR && s->pair)
             take_measured(s->pair, &it->result);
     }
 }
 
-/* Reads the messages of a connection. ends: the other side has closed it. */
-static void read_some(struct coordinator *h, unsigned at, bool ends)
+/* Takes a message that comes. m is NULL: a pod sent something that is no message. */
+static void take_message(void *arg, unsigned at, const struct ni_message *m)
 {
-    struct conn *c = &h->conn[at];
-    const bool pod = at < h->job.ranks, owes = pod && h->owes[at];
-    struct ni_message *m = &h->in;
-    const int r = ni_message_receive(c->fd, pod ? NI_MEET_MESSAGE : NI_MEET_HELLO, &c->auth, m);
+    struct coordinator *h = arg;
+    const bool pod = at < h->job.ranks, owes = m && pod && h->owes[at];
 
-    if (r == 0 && c->due_ms == INT64_MAX)
-        c->due_ms = ni_now_ms() + SLOW_MS;
-    if ((r == 0 && !ends) || r == -EAGAIN || r == -EINTR)
-        return;
-    if (r == -EBADMSG && !pod)
-        refuse_stranger(h, at, ""); /* it says itself that the secrets differ */
-    else if (r == 1 && !pod && !c->auth.secret && m->type == NI_MSG_NONCE)
-        take_nonce(h, at, m);
-    else if (r == 1 && (!pod || at == 0) && m->type == NI_MSG_HELLO)
+    if (m && (!pod || at == 0) && m->type == NI_MSG_HELLO)
         take_hello(h, at, m);
-    else if (r == 1 && owes && h->phase == GATHERING && m->type == NI_MSG_FACTS)
+    else if (owes && h->phase == GATHERING && m->type == NI_MSG_FACTS)
         take_facts(h, at, m);
-    else if (r == 1 && owes && h->phase == ROUNDS && m->type == NI_MSG_DONE)
+    else if (owes && h->phase == ROUNDS && m->type == NI_MSG_DONE)
         take_done(h, at, m);
-    else if (pod && (r == 1 || r == -EPROTO))
+    else if (pod)
         refuse_pod(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host,
                    "it sent a message that is wrong at this point");
     else
-        drop(h, at);
-    if (r == 1 && ends && h->conn[at].fd >= 0)
-        set_events(h, EPOLL_CTL_MOD, at); /* so that epoll reports the end once more */
+        ni_crowd_drop(&h->crowd, at);
 }
 
 /* Tells the pods that pod 0 is there, and whether it waits for others. */
 static void tell_alive(struct coordinator *h, int64_t now)
 {
     h->alive_ms = now;
-    h->out.begun = h->phase != GATHERING;
+    h->crowd.out.begun = h->phase != GATHERING;
     for (unsigned rank = 0; rank < h->job.ranks; rank++)
-        if (h->conn[rank].fd >= 0)
-            send_message(h, rank, NI_MSG_ALIVE);
+        if (ni_crowd_has(&h->crowd, rank))
+            ni_crowd_send(&h->crowd, rank, NI_MSG_ALIVE);
 }
 
 /* Lets pod 0 wait as long as each pod that is there: a pod ends when its own time is over, and
@@ -468,7 +315,7 @@ static void wait_as_long(struct coordinator *h)
 {
     h->until_ms = h->limit_ms;
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
-        const int64_t last_ms = h->conn[rank].last_ms;
+        const int64_t last_ms = h->last_ms[rank];
 
         if (last_ms > 0 && last_ms < h->until_ms)
             h->until_ms = last_ms;
@@ -481,9 +328,7 @@ static void watch_pods(struct coordinator *h, int64_t now)
     char line[64];
 
     h->looked_ms = now;
-    for (unsigned at = 0; at < h->n_conn; at++)
-        if (h->conn[at].fd >= 0 && now > h->conn[at].due_ms)
-            drop(h, at);
+    ni_crowd_drop_late(&h->crowd, now);
     if (h->phase != OVER && now - h->alive_ms >= NI_ALIVE_MS)
         tell_alive(h, now);
     if (h->phase != GATHERING)
@@ -499,25 +344,20 @@ static void watch_pods(struct coordinator *h, int64_t now)
    one. */
 static void wait_for_pods(struct coordinator *h, int64_t limit_ms)
 {
-    struct epoll_event e[EVENTS];
     int64_t now = ni_now_ms();
 
     h->limit_ms = now + limit_ms;
     h->until_ms = h->limit_ms;
     for (; memchr(h->owes, true, h->job.ranks) && now < h->until_ms; now = ni_now_ms()) {
         const int64_t left = h->until_ms - now;
-        const int n = epoll_wait(h->epoll, e, EVENTS, left < LOOK_MS ? (int)left : LOOK_MS);
 
-        accept_all(h);
-        for (int i = 0; i < n; i++)
-            if (e[i].data.u32 < h->n_conn && h->conn[e[i].data.u32].fd >= 0)
-                read_some(h, e[i].data.u32, e[i].events & EPOLLRDHUP);
-        if (now - h->looked_ms >= LOOK_MS)
+        ni_crowd_wait(&h->crowd, left < NI_LOOK_MS ? (int)left : NI_LOOK_MS);
+        if (now - h->looked_ms >= NI_LOOK_MS)
             watch_pods(h, now);
     }
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
-        if (h->owes[rank] && h->conn[rank].fd >= 0)
-            drop(h, rank);
+        if (h->owes[rank] && ni_crowd_has(&h->crowd, rank))
+            ni_crowd_drop(&h->crowd, rank);
         h->owes[rank] = false;
     }
 }
@@ -527,7 +367,7 @@ static void wait_for_pods(struct coordinator *h, int64_t limit_ms)
 /* Tells each pod what its rails are to do. */
 static void tell_work(struct coordinator *h, enum ni_rail_work work)
 {
-    struct ni_message *m = &h->out;
+    struct ni_message *m = &h->crowd.out;
 
     m->work = work;
     m->move_ms = h->m->task.move_ms;
@@ -553,9 +393,9 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
             it->end = rail_slot(h, it->partner, rail, NI_ROLE_TARGET - role)->end;
             m->n_item++;
         }
-        h->owes[rank] = m->n_item > 0 && h->conn[rank].fd >= 0;
+        h->owes[rank] = m->n_item > 0 && ni_crowd_has(&h->crowd, rank);
         if (h->owes[rank])
-            send_message(h, rank, NI_MSG_DO);
+            ni_crowd_send(&h->crowd, rank, NI_MSG_DO);
     }
 }
 
@@ -626,7 +466,7 @@ static void fill_slots(struct coordinator *h, unsigned first)
    that answers late each time owes an answer at the end: not so little that another one does. */
 static int64_t work_ms(const struct coordinator *h, enum ni_rail_work work)
 {
-    const int64_t data_ms = work == NI_WORK_MOVE ? 3 * (int64_t)h->out.move_ms : 0;
+    const int64_t data_ms = work == NI_WORK_MOVE ? 3 * (int64_t)h->crowd.out.move_ms : 0;
     const int64_t left = h->end_ms - ni_now_ms();
 
     if (left > h->step_ms)
@@ -664,8 +504,8 @@ static void drop_slowest(struct coordinator *h)
         if (h->took_ms[rank] > h->took_ms[slowest])
             slowest = rank;
     }
-    if (h->conn[slowest].fd >= 0)
-        drop(h, slowest);
+    if (ni_crowd_has(&h->crowd, slowest))
+        ni_crowd_drop(&h->crowd, slowest);
 }
 
 /* Adds the pairs of the next round. false: enough is known, or the time is over. */
@@ -707,105 +547,52 @@ static void run_rounds(struct coordinator *h)
 
 /* ---- the whole ---- */
 
-/* Opens a socket on all addresses of this machine. Its descriptor, or -errno. */
-static int listen_on(uint16_t port)
-{
-    static const int on = 1, off = 0;
-    /* zeros mean any address, also for IPv4, whose structure is shorter */
-    struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    socklen_t size = sizeof(any);
-    const void *at = &any;
-    int err, fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-    if (fd < 0) { /* ipv6.disable=1 */
-        any.sin6_family = AF_INET;
-        size = sizeof(struct sockaddr_in);
-        fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    }
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    ni_socket_set_up(fd);
-    if (fd >= 0 && bind(fd, at, size) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    err = -errno;
-    if (fd >= 0)
-        (void)close(fd);
-    return err;
-}
-
 /* Opens the port. Another process may have it that is about to end, as an earlier pod 0 that
-   terminates on a host network: then tries again until the time is over. Its descriptor, or -errno.
-   */
-static int wait_for_port(const struct coordinator *h)
+   terminates on a host network: then tries again until the time is over. 0 or -errno. */
+static int wait_for_port(struct coordinator *h)
 {
-    const unsigned port = h->m->party->port;
+    const uint16_t port = (uint16_t)h->m->party->port;
     char line[64];
-    int fd = listen_on((uint16_t)port);
+    int r = ni_crowd_listen(&h->crowd, port);
 
     (void)ni_format(line, sizeof(line), "port %u is in use: trying again", port);
-    if (fd == -EADDRINUSE)
+    if (r == -EADDRINUSE)
         h->m->progress(h->m->arg, line, NI_NEW_PHASE);
-    while (fd == -EADDRINUSE && ni_now_ms() < h->within_ms) {
-        (void)poll(NULL, 0, LOOK_MS);
-        fd = listen_on((uint16_t)port);
+    while (r == -EADDRINUSE && ni_now_ms() < h->within_ms) {
+        (void)poll(NULL, 0, NI_LOOK_MS);
+        r = ni_crowd_listen(&h->crowd, port);
     }
-    return fd;
-}
-
-/* Raises the limit of descriptors and counts those that are free, up to most. Their number, or
-   -errno. */
-static int count_free_descriptors(int most)
-{
-    struct rlimit fds;
-    int n_free = 0;
-
-    if (getrlimit(RLIMIT_NOFILE, &fds) < 0)
-        return -errno;
-    fds.rlim_cur = fds.rlim_max;
-    /* The hard limit may be above fs.nr_open; the present soft limit may be enough. */
-    if (setrlimit(RLIMIT_NOFILE, &fds) < 0 && getrlimit(RLIMIT_NOFILE, &fds) < 0)
-        return -errno;
-    for (int fd = 0; n_free < most && fd + SPARE_FDS < (int64_t)fds.rlim_cur; fd++) {
-        if (fcntl(fd, F_GETFD) < 0) /* the process may have inherited descriptors */
-            n_free++;
-    }
-    return n_free;
+    return r;
 }
 
 /* Opens the port and makes room for all pods. 0, -EMFILE: too few descriptors for them, or
    -errno. */
 static int set_up(struct coordinator *h)
 {
-    enum { OWN = 4 }; /* descriptors: the listening one, epoll's, two of the participant */
     const unsigned ranks = h->m->party->ranks;
-    struct epoll_event e = {.events = EPOLLIN, .data.u32 = UINT32_MAX};
-    const int n_free = count_free_descriptors((int)(2 * ranks + STRANGERS + OWN));
+    int r;
 
-    if (n_free < 0)
-        return n_free;
-    if ((unsigned)n_free <= ranks + OWN)
-        return -EMFILE;
-    h->n_conn = (unsigned)n_free - OWN;
-    h->listen = wait_for_port(h);
-    if (h->listen < 0)
-        return h->listen;
-    h->conn = calloc(h->n_conn, sizeof(*h->conn));
+    h->crowd.ranks = ranks;
+    h->crowd.secret = h->m->secret;
+    h->crowd.take = take_message;
+    h->crowd.leave = note_leave;
+    h->crowd.arg = h;
+    r = ni_crowd_begin(&h->crowd);
+    if (r == 0)
+        r = wait_for_port(h);
+    if (r < 0)
+        return r;
     h->job = (struct ni_job){.ranks = ranks,
                              .source = h->m->party->source,
                              .pod = calloc(ranks, sizeof(*h->job.pod)),
                              .missing = h->missing};
-    if (!h->conn || !h->job.pod)
+    if (!h->job.pod)
         return -ENOMEM;
-    for (unsigned at = 0; at < h->n_conn; at++)
-        h->conn[at].fd = -1;
     memset(h->owes, true, ranks);
     memset(h->missing, NI_POD_NEVER_CAME, ranks);
-    h->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (h->epoll < 0 || epoll_ctl(h->epoll, EPOLL_CTL_ADD, h->listen, &e) < 0)
-        return -errno;
-    (void)getrandom(&h->out.session, sizeof(h->out.session), 0);
-    h->out.session &= INT64_MAX;
-    h->out.bytes = h->m->task.bytes;
+    (void)getrandom(&h->crowd.out.session, sizeof(h->crowd.out.session), 0);
+    h->crowd.out.session &= INT64_MAX;
+    h->crowd.out.bytes = h->m->task.bytes;
     h->step_ms = NI_RAIL_MS + 3 * (int64_t)h->m->task.move_ms + GRACE_MS;
     return 0;
 }
@@ -816,10 +603,10 @@ static void report_rendezvous(struct coordinator *h)
     /* other jobs reach this pod 0, and nothing tells them apart */
     const bool mixes = h->m->host_network && !h->m->secret;
 
-    if (h->strangers > 0)
+    if (h->crowd.strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
                   "%u connection%s came without the key or secret of the job; the last one from %s",
-                  h->strangers, ni_plural(h->strangers), h->stranger);
+                  h->crowd.strangers, ni_plural(h->crowd.strangers), h->crowd.stranger);
     if (h->m->party->named)
         ni_report(h->f, mixes ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
                   "the job has no key but the name of pod 0%s",
@@ -845,12 +632,12 @@ static void reach_verdict(struct coordinator *h, struct ni_verdict *ret)
 /* Tells all pods the verdict, and waits until they have ended their connections. */
 static void tell_verdict(struct coordinator *h, const struct ni_verdict *verdict)
 {
-    h->out.verdict = *verdict;
+    h->crowd.out.verdict = *verdict;
     h->phase = OVER;
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
-        h->owes[rank] = h->conn[rank].fd >= 0;
+        h->owes[rank] = ni_crowd_has(&h->crowd, rank);
         if (h->owes[rank])
-            send_message(h, rank, NI_MSG_VERDICT);
+            ni_crowd_send(&h->crowd, rank, NI_MSG_VERDICT);
     }
     wait_for_pods(h, TOLD_MS);
 }
@@ -904,7 +691,7 @@ static int start_participant(const struct coordinator *h, struct ni_verdict *ver
     if (pid == 0) {
         own.within_ms = h->within_ms - ni_now_ms();
         own.begun = NULL; /* the coordinator says so itself */
-        (void)close(h->listen);
+        (void)close(h->crowd.listen);
         (void)close(pair[1]);
         _exit(ni_participate(&own, pair[0], verdict) == 0 ? 0 : 1);
     }
@@ -943,10 +730,11 @@ int ni_meet(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_fin
         explain_no_meeting(m->party, participant, ret);
         return participant;
     }
-    h->conn[0] = (struct conn){.fd = fd, .due_ms = ni_now_ms() + NI_RAIL_MS + HELLO_MS};
-    set_events(h, EPOLL_CTL_ADD, 0); /* the participant of pod 0, which opens its rails first */
+    /* the participant of pod 0, which opens its rails first */
+    ni_crowd_add(&h->crowd, 0,
+                 &(struct ni_conn){.fd = fd, .due_ms = ni_now_ms() + NI_RAIL_MS + NI_HELLO_MS});
     r = run(h, ret);
-    (void)close(h->listen);
+    (void)close(h->crowd.listen);
     (void)kill(participant, SIGKILL); /* it had its time; one that is stopped would never end */
     while (waitpid(participant, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The coordinator, in pod 0: it meets the other pods and leads them through the rounds. */
-#ifndef NCCL_INIT_PREFLIGHT_COORDINATOR_H
-#define NCCL_INIT_PREFLIGHT_COORDINATOR_H
+#ifndef NCCL_INIT_PREFLIGHT_MEETING_H
+#define NCCL_INIT_PREFLIGHT_MEETING_H
 
 #include <stdbool.h>
 #include <stdint.h>
