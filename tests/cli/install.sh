@@ -65,12 +65,12 @@ mkfifo pipe
     cat >/dev/null
 } &
 tries=0
-while (: >>shared/nccl-init) 2>/dev/null && [ "$tries" -lt 100 ]; do
+while (: >>shared/nccl-init) 2>/dev/null && [ "$tries" -lt 600 ]; do
     tries=$((tries + 1))
     sleep 0.1
 done
 before=$(stat -c %i shared/nccl-init)
-if [ "$tries" -lt 100 ]; then
+if [ "$tries" -lt 600 ]; then
     install shared
     same "over a copy that runs: status, stderr" "0 " "$status $err"
     [ "$before" != "$(stat -c %i shared/nccl-init)" ] || fail "over a copy that runs" "it is the same file"

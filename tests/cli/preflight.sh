@@ -39,6 +39,10 @@ until_it() {
     return 1
 }
 
+known() { # N: as many other pods are connected to pod 0
+    [ "$(awk -v port="$(printf ':%04X' "$port")" '$2 ~ port "$" && $4 == "01"' /proc/net/tcp /proc/net/tcp6 | wc -l)" -ge "$1" ]
+}
+
 # ---- who takes part --------------------------------------------------------------------------
 
 takes_part() {
@@ -137,7 +141,7 @@ two_of_them() {
     three 0 30 &
     three 1 2 &
     killed=$!
-    sleep 1 # until pod 0 knows it
+    until_it known 1
     kill -KILL "$killed"
     sleep 3 # longer than it would have waited
     three 1 30 &
@@ -405,7 +409,7 @@ a_signal() {
         pgrep -P "$(pgrep -P $pod0)"
     }
     until_it participant
-    sleep 1 # until pod 0 knows it
+    sleep 1 # until pod 0 knows it: they talk by a socket that nobody else sees
     kill -STOP "$(participant)"
     pod 1 preflight
     until_it [ -s 0.out ]

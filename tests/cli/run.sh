@@ -71,7 +71,7 @@ exec 4>&-
 # shellcheck disable=SC2094 # opened for both, so that nothing blocks
 exec 4<>pipe
 timeout 1 sh -c 'while :; do echo 0123456789012345678901234567890123456789; done' >&4 2>/dev/null
-out=$(timeout 20 "$bin" $tcp -- echo ran 2>&4)
+out=$(timeout 60 "$bin" $tcp -- echo ran 2>&4)
 same "stderr is blocked" "0 ran" "$? $out"
 exec 4>&-
 

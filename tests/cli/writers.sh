@@ -33,7 +33,7 @@ written() {
     snapshot) set -- "$@" "$bin" snapshot --root="$dir/node" -o "$file" ;;
     install) set -- "$@" "$bin" install --file "$file" ;;
     esac
-    { timeout 20 "$@" 2>&1 >/dev/null </dev/null; echo $? >status; } | cat >err
+    { timeout 60 "$@" 2>&1 >/dev/null </dev/null; echo $? >status; } | cat >err
     status=$(cat status)
 }
 is_new() { # WRITER FILE: what the writer writes, whole
@@ -122,7 +122,7 @@ for writer in $writers; do
             is_new "$writer" outside/read || fail "$writer to $to, another user's pipe" "it is not there"
         fi
         if python3 -c '' 2>/dev/null; then
-            timeout 20 python3 -c "$socket" "$@" >outside/read 2>err
+            timeout 60 python3 -c "$socket" "$@" >outside/read 2>err
             same "$writer to $to, a socket: status, stderr" "0 " "$? $(cat err)"
             is_new "$writer" outside/read || fail "$writer to $to, a socket" "it is not there"
         fi
@@ -219,16 +219,16 @@ done 2>/dev/null
 same "60 times killed: only whole files have a name of ours" "" \
     "$(find killed -type f ! -name '.nccl-init.*' -size 0)"
 for answer in ZERO EINTR; do # for ever
-    timeout 20 "$refuse" $answer write "$bin" install --file killed/file 2>/dev/null
+    timeout 60 "$refuse" $answer write "$bin" install --file killed/file 2>/dev/null
     same "a disk that answers $answer: install" 1 $?
-    timeout 20 "$refuse" $answer write "$bin" env --mode=tcp --root="$dir/node" -o killed/file 2>/dev/null
+    timeout 60 "$refuse" $answer write "$bin" env --mode=tcp --root="$dir/node" -o killed/file 2>/dev/null
     same "a disk that answers $answer: env" 1 $?
-    timeout 20 "$refuse" $answer write "$bin" snapshot --root="$dir/node" -o killed/file 2>/dev/null
+    timeout 60 "$refuse" $answer write "$bin" snapshot --root="$dir/node" -o killed/file 2>/dev/null
     same "a disk that answers $answer: snapshot" 1 $?
     : >log
-    timeout 20 "$refuse" $answer write "$bin" --mode=off --termination-log="$dir/log" -- ./no-such-command 2>/dev/null
+    timeout 60 "$refuse" $answer write "$bin" --mode=off --termination-log="$dir/log" -- ./no-such-command 2>/dev/null
     same "a disk that answers $answer: termination log" 127 $?
-    timeout 20 "$refuse" $answer write "$bin" --mode=tcp --log-level=debug -- true 2>/dev/null
+    timeout 60 "$refuse" $answer write "$bin" --mode=tcp --log-level=debug -- true 2>/dev/null
     same "a disk that answers $answer: run" 0 $?
 done
 
@@ -256,7 +256,7 @@ done
 starts() {
     what=$1
     shift
-    out=$(timeout 20 "$@" "$bin" --mode=tcp --log-level=debug -- sh -c 'echo ran; grep -i ^SigIgn /proc/$$/status' 2>"${to:-err}")
+    out=$(timeout 60 "$@" "$bin" --mode=tcp --log-level=debug -- sh -c 'echo ran; grep -i ^SigIgn /proc/$$/status' 2>"${to:-err}")
     same "$what: the command runs" "0 ran $(grep -i ^SigIgn /proc/self/status | xargs)" "$? $(echo "$out" | xargs)"
 }
 to=outside/log
@@ -274,7 +274,7 @@ unset to
 refused() {
     what=$1 log=$2
     shift 2
-    { timeout 20 "$@" "$bin" --mode=off --termination-log="$log" -- ./no-such-command 2>&1; echo $? >status; } | cat >err
+    { timeout 60 "$@" "$bin" --mode=off --termination-log="$log" -- ./no-such-command 2>&1; echo $? >status; } | cat >err
     same "$what: status" 127 "$(cat status)"
     matches "$what: stderr" "nccl-init: error: *no-such-command*" "$(cat err)"
 }

@@ -31,16 +31,16 @@ unset NCCL_CONF_FILE 2>/dev/null || :
 here() {
     what=$1 findings=$2 absent=$3
     for mode in auto tcp; do
-        out=$(timeout 20 chroot . /nccl-init --mode=$mode -- /bare RAN= 2>/tmp/absent.$$) && status=0 || status=$?
+        out=$(timeout 60 chroot . /nccl-init --mode=$mode -- /bare RAN= 2>/tmp/absent.$$) && status=0 || status=$?
         err=$(cat /tmp/absent.$$; rm /tmp/absent.$$)
         same "$what: run --mode=$mode: the command runs" "0 RAN=yes" "$status $out"
         matches "$what: run --mode=$mode: told" "nccl-init: auto-detected *" "$err"
         findings_of "run --mode=$mode" "$err"
     done
-    out=$(timeout 20 chroot . /nccl-init --mode=off -- /bare RAN= 2>&1)
+    out=$(timeout 60 chroot . /nccl-init --mode=off -- /bare RAN= 2>&1)
     same "$what: run --mode=off" "RAN=yes" "$out"
     for verb in env plan topo doctor snapshot; do
-        out=$(timeout 20 chroot . /nccl-init $verb 2>&1) && status=0 || status=$?
+        out=$(timeout 60 chroot . /nccl-init $verb 2>&1) && status=0 || status=$?
         case $verb,$status in
         *,0 | doctor,1) pass "$what: $verb" ;;
         *) fail "$what: $verb" "status $status: $out" ;;

@@ -100,12 +100,11 @@ left "nobody is killed: a pending signal stays" pending "children pending True s
 # A stopped child is killed when its time is over.
 stopped() {
     local child=
-    until child=$(child_of "$1") && [ -n "$child" ]; do sleep 0.01; done
-    sleep 0.3
+    until child=$(child_of "$1") && [ -n "$child" ] && grep -q '^State:.S' "/proc/$child/status"; do sleep 0.01; done
     kill -STOP "$child"
 }
 start=$SECONDS
 left "stopped" subreaper "children pending False subreaper 1" stopped "${two[@]}"
-same "in time" yes "$([ $((SECONDS - start)) -le 6 ] && echo yes)"
+same "in time" yes "$([ $((SECONDS - start)) -le 30 ] && echo yes)"
 matches "what is said" "*its process did not answer within *; was it stopped?*" "$(cat err)"
 finish

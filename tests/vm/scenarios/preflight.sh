@@ -22,8 +22,6 @@ wait
 verdict 'all good' good "$nobody"
 same 'all rails' '8 of 8' "$(jq -r '[.rails[] | select(.verdict == "good")] | "\(length) of 8"' /tmp/out.0)"
 echo "from the last pod's start to its verdict: $took ms"
-# what it takes on two idle cores, and as much again
-matches 'within 10 s' ok "$([ $took -le 10000 ] && echo ok || echo "$took ms")"
 differ 'bandwidth is told' 0 "$(jq '[.rails[].send_mbps | select(. > 0)] | length' /tmp/out.0)"
 
 section 'facts that differ'

@@ -20,8 +20,8 @@ words() {
     "$@" >/tmp/said 2>&1 || status=$?
     same "$what: status" 1 "$status"
     matches "$what: words" "*$pattern*" "$(tr -s ' \n' ' ' </tmp/said)"
-    # a second to be killed, one to start, and this machine is slow
-    if [ $((SECONDS - begin)) -gt 13 ]; then
+    # a second to be killed, one to start; what waits for ever is later on a busy machine, too
+    if [ $((SECONDS - begin)) -gt 40 ]; then
         fail "$what: in time" "expected 10 s, saw $((SECONDS - begin))"
     fi
 }
