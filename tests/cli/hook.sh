@@ -155,22 +155,22 @@ usual
 fed() {
     local what=$1 expected=$2 err=$3 status
     shift 3
-    status=$({ cat; exec 2>/dev/null; head -c 1073741824 /dev/zero && echo written >written; } |
+    status=$({ cat; exec 2>/dev/null; head -c 67108864 /dev/zero && echo written >written; } |
         { "$hook" "$@" >out 2>err; echo $?; })
     same "$what: status" "$expected" "$status"
     same "$what: the writer is done" written "$(cat written 2>/dev/null)"
     matches "$what: stdout, stderr" "$err" "$(cat out err)"
     rm -f written
 }
-fed "1 GiB" 0 "" <told
-fed "1 GiB, --strict" 1 "nccl-init-hook: standard input is not a state" --strict <told
-fed "1 GiB, wrong arguments" 0 "" --memlok=1 <told
-fed "1 GiB, wrong arguments, --dry-run" 1 "nccl-init-hook: error: wrong arguments: --memlok=1; did you mean ?--memlock?[?]" \
+fed "64 MiB" 0 "" <told
+fed "64 MiB, --strict" 1 "nccl-init-hook: standard input is not a state" --strict <told
+fed "64 MiB, wrong arguments" 0 "" --memlok=1 <told
+fed "64 MiB, wrong arguments, --dry-run" 1 "nccl-init-hook: error: wrong arguments: --memlok=1; did you mean ?--memlock?[?]" \
     --dry-run --memlok=1 <told
-fed "1 GiB, a word, then --strict" 1 "nccl-init-hook: wrong arguments: word" word --strict <told
-fed "1 GiB, wrong arguments, --strict" 1 "nccl-init-hook: wrong arguments: 1X" --memlock=1X --strict <told
+fed "64 MiB, a word, then --strict" 1 "nccl-init-hook: wrong arguments: word" word --strict <told
+fed "64 MiB, wrong arguments, --strict" 1 "nccl-init-hook: wrong arguments: 1X" --memlock=1X --strict <told
 # what is no state is of no runtime: a person's mistake is an error, wherever standard input is
-fed "1 GiB of nothing, wrong arguments" 1 "nccl-init-hook: error: wrong arguments: --memlok=1; did you mean ?--memlock?[?]" \
+fed "64 MiB of nothing, wrong arguments" 1 "nccl-init-hook: error: wrong arguments: --memlok=1; did you mean ?--memlock?[?]" \
     --memlok=1 </dev/null
 for arguments in "--memlock=-1" "--memlock=" "--memlock" "--root" "--strict=yes" "word" "--install=relative" "--instal" "--rem"; do
     # shellcheck disable=SC2086

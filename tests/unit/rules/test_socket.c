@@ -52,7 +52,7 @@ static void test_rails_of_ipoib(void **state)
     for (int both = 0; both <= 1; both++) {
         node_reset(NULL);
         for (int i = 0; i < 2; i++) {
-            char name[8], ib[8], ip[16];
+            char name[24], ib[24], ip[24];
             snprintf(name, sizeof(name), "mlx5_%d", i);
             snprintf(ib, sizeof(ib), "ib%d", i);
             snprintf(ip, sizeof(ip), "10.0.%d.6", i);

@@ -181,7 +181,7 @@ static void test_many(void **state)
 {
     (void)state;
     for (int i = 2; i < NI_MAX_HCA; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof(name), "mlx5_%d", 10 + i);
         node_hca(name);
         node.inv.port[i].state.v = NI_PORT_DOWN;
