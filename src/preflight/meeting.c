@@ -417,7 +417,7 @@ static void note_neighbours(const struct coordinator *h, struct ni_pair_result *
     r->misled = 0;
     if (to->neighbour != 0 && mac != 0 && to->neighbour != mac) {
         r->misled |= NI_AT_TO;
-        r->neighbour = to->neighbour;
+        r->neighbour_to = to->neighbour;
     }
     if (from->neighbour != 0 && mac_to != 0 && from->neighbour != mac_to) {
         r->misled |= NI_AT_FROM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Neighbours: each pod tells the MAC address of each rail, and which one its kernel has for its
-   partner's address. Where a pair failed and they differ, the packets went to a stranger. A pair that
-   passed is no fault: in some networks a router answers for all. */
+   partner's address. Where a pair failed and they differ, the packets went to a stranger; unless it is
+   a router, which in some networks answers for all (proxy ARP). */
 #include "preflight/neighbours.h"
 
 #include "nccl_init/findings.h"
@@ -10,7 +10,10 @@
 #include "preflight/job.h"
 #include "rail/step.h"
 
-enum { TOLD = 4 /* addresses that get a finding */, SUBJECT = 32 };
+enum {
+    TOLD = 4, /* addresses that get a finding */
+    SUBJECT = 32
+};
 
 bool ni_is_misled(const struct ni_pair_result *x)
 {
@@ -26,6 +29,62 @@ static unsigned sought_in(const struct ni_pair_result *x)
 static unsigned seeker_in(const struct ni_pair_result *x)
 {
     return x->misled & NI_AT_FROM ? x->pair.from : x->pair.to;
+}
+
+/* Returns the MAC address that an end of the pair finds for the other end; 0: it is the right one. */
+static uint64_t found_by(const struct ni_pair_result *x, unsigned end)
+{
+    if (!(x->misled & end))
+        return 0;
+    return end == NI_AT_FROM ? x->neighbour : x->neighbour_to;
+}
+
+/* Returns true if whoever has that MAC address forwards what it gets: in a pair that passed it
+   answered as well. Who answers for two pods has not taken the address of one, either. */
+static bool is_router(const struct ni_job *job, unsigned rail, uint64_t mac)
+{
+    unsigned sought = UINT32_MAX;
+
+    for (unsigned i = 0; i < 2 * job->n_result; i++) {
+        const struct ni_pair_result *x = &job->result[i / 2];
+        const unsigned end = i % 2 ? NI_AT_FROM : NI_AT_TO;
+        const unsigned pod = end == NI_AT_FROM ? x->pair.to : x->pair.from;
+
+        if (x->pair.rail != rail || found_by(x, end) != mac)
+            continue;
+        if (x->step == NI_PAIR_DONE || (sought != UINT32_MAX && sought != pod))
+            return true;
+        sought = pod;
+    }
+    return false;
+}
+
+/* Takes it that no pair of the rail failed because of that MAC address. */
+static void forget(struct ni_job *job, unsigned rail, uint64_t mac)
+{
+    for (unsigned k = 0; k < job->n_result; k++) {
+        struct ni_pair_result *x = &job->result[k];
+
+        if (x->pair.rail != rail || !ni_is_misled(x))
+            continue;
+        for (unsigned end = NI_AT_FROM; end <= NI_AT_TO; end++)
+            if (found_by(x, end) == mac)
+                x->misled &= ~end;
+    }
+}
+
+void ni_forget_routers(struct ni_job *job)
+{
+    for (unsigned k = 0; k < job->n_result; k++) {
+        const struct ni_pair_result *x = &job->result[k];
+
+        for (unsigned end = NI_AT_FROM; end <= NI_AT_TO && ni_is_misled(x); end++) {
+            const uint64_t mac = found_by(x, end);
+
+            if (mac != 0 && is_router(job, x->pair.rail, mac))
+                forget(job, x->pair.rail, mac);
+        }
+    }
 }
 
 static void put_mac(struct ni_text *t, uint64_t mac)
@@ -63,7 +122,7 @@ static void report_misled(const struct ni_job *job, const struct ni_pair_result 
     ni_put(&t, ", but ");
     ni_put_pod(&t, job, seeker_in(x));
     ni_put(&t, " finds ");
-    put_mac(&t, x->neighbour);
+    put_mac(&t, found_by(x, x->misled & NI_AT_FROM ? NI_AT_FROM : NI_AT_TO));
     ni_put(&t, " there");
     if (pairs > 1)
         ni_putf(&t, "; %u pairs failed in this way", pairs);

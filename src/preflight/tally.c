@@ -238,6 +238,7 @@ void ni_tally(struct ni_job *job)
 {
     bool two[NI_MAX_RAILS];
 
+    ni_forget_routers(job);
     memset(job->tally, 0, (size_t)job->ranks * job->n_rail * sizeof(job->tally[0]));
     job->median = ni_median(count_shares, job);
     for (unsigned i = 0; i < job->n_result; i++) {

@@ -120,9 +120,9 @@ struct ni_pair_result {
     /* judged to be the path: both ends reach others, or there are none */
     bool path;
     /* where the neighbour that has the partner's address is not the partner, and the MAC address of
-       that neighbour */
+       that neighbour, as `from` sees it and as `to` does */
     unsigned misled;
-    uint64_t neighbour;
+    uint64_t neighbour, neighbour_to;
     bool software;   /* one of the ports is software RDMA */
     unsigned queues; /* the queue pairs that take part, as bits; 0: all */
     /* the results of data, of which all queue pairs that took part have one; 0: no data moved */

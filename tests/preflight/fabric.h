@@ -50,6 +50,7 @@ enum fault_kind {
     PAIR_SLOW,    /* all of them are slow */
     RESENT,       /* rail r of pod a sends packets again while all pods move data, that often */
     STRANGER,     /* somebody else has the address of rail r of pod a */
+    ROUTER,       /* a router answers for the address of rail r of each pod; a: its number */
     FAULT_KINDS
 };
 struct fault {
@@ -110,6 +111,13 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
     }
     if (k->kind == OWN && rail && from && x->step <= NI_PAIR_QUEUES)
         x->at_to = false; /* both ends: that of `from` is told */
+    if (k->kind == ROUTER && rail) {
+        if (!(x->misled & NI_AT_FROM))
+            x->neighbour = 0x525400000100 + k->a;
+        if (!(x->misled & NI_AT_TO))
+            x->neighbour_to = 0x525400000100 + k->a;
+        x->misled = NI_AT_FROM | NI_AT_TO;
+    }
     if (!rail || x->step != NI_PAIR_DONE)
         return;
     if (k->kind == SWITCH || (k->kind == PORT && (from || to)) || (k->kind == PATH && between) ||
@@ -118,7 +126,7 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
     if (k->kind == STRANGER && (from || to)) {
         fails(x, NI_PAIR_SMALL, 0, TIMED_OUT, false);
         x->misled = to ? NI_AT_FROM : NI_AT_TO;
-        x->neighbour = 0x525400000001;
+        x->neighbour = x->neighbour_to = 0x525400000001;
     }
     if (k->kind == SILENT && (from || to)) {
         fails(x, NI_PAIR_SMALL, 0, from ? 0 : TIMED_OUT, from);
