@@ -30,6 +30,7 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "preflight/describe.h"
+#include "preflight/fingerprint.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "preflight/meeting.h"
@@ -576,11 +577,27 @@ enum { KEPT = 256 };
 
 static const char kept_by[] = ": nccl-init preflight: ";
 
-/* Puts the line that the file of --once has for this attempt. */
-static void put_kept(struct ni_text *t, enum ni_outcome outcome, const struct ni_party *party)
+/* Puts the line that the file of --once has for this attempt. print: its fingerprint. */
+static void put_kept(struct ni_text *t, enum ni_outcome outcome, const struct ni_party *party,
+                     const char *print)
 {
-    ni_putf(t, "%s%s%u/%u %s\n", ni_outcome_words[outcome], kept_by, party->rank, party->ranks,
-            party->key);
+    ni_putf(t, "%s%s%u/%u %s %s\n", ni_outcome_words[outcome], kept_by, party->rank, party->ranks,
+            party->key, print);
+}
+
+/* Puts the fingerprint of this attempt, for --once; "": it is not asked for, or not known. */
+static void take_fingerprint(const struct ni_context *ctx, const struct ni_party *party,
+                             char ret[NI_FINGERPRINT])
+{
+    static struct ni_rail rail[NI_MAX_RAILS];
+    static struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
+    static struct ni_pod pod;
+
+    ret[0] = '\0';
+    if (!ni_preflight_options.once || party->stand_aside)
+        return;
+    ni_describe_pod(&ctx->work, &pod, rail, setting);
+    ni_fingerprint(party, &pod, ni_preflight_options.secret, ret);
 }
 
 /* Reads the beginning of the file of --once. Only a regular file of this user or of root counts,
@@ -621,16 +638,16 @@ static enum ni_outcome outcome_of_byte(char byte)
 
 /* Finds the verdict that --once has kept. One that is not good does not count if the command needs
    a good one. */
-static enum verdict find_kept(const struct ni_options *o, const struct ni_party *party)
+static enum verdict find_kept(const struct ni_options *o, const struct ni_party *party,
+                              const char *print)
 {
     char seen[KEPT] = "";
-    const ssize_t n =
-        ni_preflight_options.once ? read_kept(ni_preflight_options.once, seen) : -ENOENT;
+    const ssize_t n = print[0] ? read_kept(ni_preflight_options.once, seen) : -ENOENT;
     const enum ni_outcome outcome = outcome_of_byte(seen[0]);
     const bool tcp = outcome == NI_JOB_UNTESTED && o->policy.mode == NI_MODE_TCP;
     struct ni_text kept = NI_TEXT(KEPT);
 
-    put_kept(&kept, outcome, party);
+    put_kept(&kept, outcome, party, print);
     if (n != (ssize_t)kept.len || memcmp(seen, kept.buf, kept.len) != 0)
         return UNTOLD;
     if (outcome != NI_JOB_GOOD && !tcp && stops_command(o))
@@ -639,7 +656,8 @@ static enum verdict find_kept(const struct ni_options *o, const struct ni_party 
 }
 
 /* Writes the verdict into the file of --once, if that is new, empty or an earlier verdict. */
-static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_party *party)
+static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_party *party,
+                 const char *print)
 {
     const char *path = ni_preflight_options.once;
     struct ni_text text = NI_TEXT(KEPT);
@@ -654,7 +672,7 @@ static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_p
                path);
         return;
     }
-    put_kept(&text, outcome_of_byte((char)verdict), party);
+    put_kept(&text, outcome_of_byte((char)verdict), party, print);
     /* a write beyond the limit would raise SIGXFSZ, whose disposition is the command's */
     if (r >= 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && text.len > limit.rlim_cur)
         r = -EFBIG;
@@ -669,9 +687,9 @@ static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_p
 
 /* Gives the verdict, if it is known without a meeting. */
 static void judge_without_meeting(const struct ni_options *o, const struct ni_party *party,
-                                  struct ni_verdict *ret)
+                                  const char *print, struct ni_verdict *ret)
 {
-    const enum verdict kept = party->stand_aside ? UNTOLD : find_kept(o, party);
+    const enum verdict kept = find_kept(o, party, print);
 
     if (party->stand_aside) {
         *ret = (struct ni_verdict){.outcome = NI_JOB_GOOD,
@@ -700,7 +718,7 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
     struct ni_text why = NI_TEXT(512);
     struct ni_party party;
     enum verdict is;
-    char self[NI_MEET_PEERS] = "";
+    char self[NI_MEET_PEERS] = "", print[NI_FINGERPRINT];
 
     (void)gethostname(self, sizeof(self) - 1);
     told.self = self;
@@ -711,16 +729,16 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
         (void)conclude(ctx, &verdict);
         return NI_EXIT_REFUSED;
     }
-    judge_without_meeting(o, &party, &verdict);
+    take_fingerprint(ctx, &party, print);
+    judge_without_meeting(o, &party, print, &verdict);
     if (verdict.line[0])
         return conclude(ctx, &verdict) != BAD ? 0 : NI_EXIT_FAILED;
     is = party.ranks == 1 ? judge_loner(ctx, trials, ONLY_POD) : ask_child(ctx, &party);
     if (is == LATE)
         return judge_loner(ctx, trials, LATE_POD) != BAD ? 0 : NI_EXIT_FAILED;
     /* a pod that has started its command does not come to another meeting */
-    if (ni_preflight_options.once &&
-        (is != BAD || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))
-        keep(ctx, is, &party);
+    if (print[0] && (is != BAD || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))
+        keep(ctx, is, &party, print);
     return is != BAD ? 0 : NI_EXIT_FAILED;
 }
 
