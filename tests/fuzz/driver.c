@@ -47,7 +47,8 @@ static void run(const char *path)
     int step = n > MANY && getenv("NCCL_INIT_QUICK") ? 4 : 1;
     for (int i = 0; i < n; i++) {
         FUZZ_CHECK(ni_format(below, sizeof(below), "%s/%s", path, entry[i]->d_name), "%s", path);
-        if (i % step == 0 && entry[i]->d_name[0] != '.' && stat(below, &s) == 0 && S_ISREG(s.st_mode))
+        if (i % step == 0 && entry[i]->d_name[0] != '.' && stat(below, &s) == 0 &&
+            S_ISREG(s.st_mode))
             run_file(below, (size_t)s.st_size);
         free(entry[i]);
     }
