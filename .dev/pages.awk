@@ -27,7 +27,7 @@ function end_page() {
 }
 BEGIN {
     print "/* Made from docs/reference/findings.md by .dev/pages.awk. */" >out
-    print "#include \"doctor/explain.h\"\n" >out
+    print "#include \"findings/pages.h\"\n" >out
     print "const struct ni_page ni_pages[] = {" >out
 }
 /^## `/ {

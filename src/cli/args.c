@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/say.h"
+#include "findings/setting.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/guess.h"

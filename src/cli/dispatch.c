@@ -50,7 +50,7 @@ static int refuse_operand(struct ni_context *ctx, const struct ni_verb *verb, co
     const struct ni_span id = ni_span_of(word);
     struct ni_text hint = NI_TEXT(1200);
 
-    if (ni_finding_named(id) != NI_F_COUNT)
+    if (ni_finding_named(id) != NI_F_NONE)
         ni_putf(&hint, "to read about a finding: nccl-init explain %s", word);
     else if ((verb->bit & LOOKS) != 0 && may_be_root(word))
         ni_putf(&hint, "to look at a recorded node: nccl-init %s --root=%.512s", verb->name, word);

@@ -14,6 +14,8 @@
 #include "cli/say.h"
 #include "cli/screen.h"
 #include "cli/wait.h"
+#include "findings/device.h"
+#include "findings/pod.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"

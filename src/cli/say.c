@@ -13,6 +13,7 @@
 #include "cli/context.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "findings/pod.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
@@ -158,7 +159,7 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
 static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding *f)
 {
     return (ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) != 0 && ctx->plan.refuse &&
-           ni_has_prefix(ni_finding_kind(f->id)->id, "require.") &&
+           ni_has_prefix(ni_finding_id(f->id), "require.") &&
            strstr(ctx->plan.refuse_why, f->message);
 }
 
@@ -170,10 +171,10 @@ static void put_finding(const struct ni_context *ctx, struct ni_text *line,
     if (ctx->options.log_format == NI_LOG_JSON) {
         ni_json_finding(&j, f);
     } else if (is_in_refusal(ctx, f)) {
-        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
-
-        ni_putf(line, "nccl-init: %s: %s: %s\n", ni_severity_text(kind->severity), kind->id,
-                kind->hint);
+        ni_putf(line, "nccl-init: %s: %s: ", ni_severity_text(ni_finding_severity(f->id)),
+                ni_finding_id(f->id));
+        ni_put_hint(line, f->id);
+        ni_put(line, "\n");
     } else {
         ni_put(line, "nccl-init: ");
         ni_put_finding(line, f);
@@ -197,7 +198,7 @@ void ni_say_findings(struct ni_context *ctx)
     while (ctx->n_said < ctx->findings.n) {
         const struct ni_finding *f = &ctx->findings.at[ctx->n_said++];
 
-        if (level[ni_finding_kind(f->id)->severity] <= ctx->options.log_level &&
+        if (level[ni_finding_severity(f->id)] <= ctx->options.log_level &&
             (ctx->options.log_format == NI_LOG_JSON || !is_in_refusal(ctx, f)))
             say_finding(ctx, f);
     }
@@ -219,7 +220,7 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, enum ni_leave lea
     for (unsigned i = 0; leave == NI_LEAVE_FINDINGS && i < ctx->findings.n && !t.cut; i++) {
         const size_t whole = t.len;
 
-        if (ni_finding_kind(ctx->findings.at[i].id)->severity > NI_INFO)
+        if (ni_finding_severity(ctx->findings.at[i].id) > NI_INFO)
             put_finding(ctx, &t, &ctx->findings.at[i]);
         if (t.cut) /* a line that does not fit is left out as a whole */
             t.buf[whole] = '\0';

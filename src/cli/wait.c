@@ -10,6 +10,7 @@
 #include "cli/look.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "findings/pod.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"

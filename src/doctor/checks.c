@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/pod.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
@@ -562,7 +564,7 @@ static const struct {
 
 _Static_assert(NI_COUNT(checks) <= NI_MAX_CHECK, "room for each");
 
-static enum ni_outcome outcome_of(const struct check *c, bool found)
+static enum ni_check_outcome outcome_of(const struct check *c, bool found)
 {
     if (found)
         return NI_CHECK_FOUND;

@@ -9,7 +9,7 @@
 #include "nccl_init/findings.h"
 #include "rules/decide.h"
 
-enum ni_outcome {
+enum ni_check_outcome {
     NI_CHECK_IDLE,    /* the pod has nothing of that kind */
     NI_CHECK_UNKNOWN, /* the facts cannot be read from inside the pod */
     NI_CHECK_OK,
@@ -22,11 +22,11 @@ enum { NI_MAX_CHECK = 32 };
 struct ni_diagnosis {
     struct {
         const char *id; /* of the check */
-        enum ni_outcome outcome;
+        enum ni_check_outcome outcome;
     } at[NI_MAX_CHECK];
     unsigned n;
-    const bool *ignore;           /* the findings that --ignore names; NULL: none */
-    unsigned ignored[NI_F_COUNT]; /* numbers of findings that were left out for that */
+    const bool *ignore;         /* the findings that --ignore names; NULL: none */
+    unsigned ignored[NI_F_END]; /* numbers of findings that were left out for that */
 };
 
 /* Makes all checks of an inventory that was gathered for doctor. Reports findings. */

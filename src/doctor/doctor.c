@@ -27,15 +27,15 @@
 /* Takes a list of ids of findings, or `none`. at: a bool for each kind of finding. */
 static int take_findings(const struct ni_option *option, const char *text, void *at)
 {
-    bool set[NI_F_COUNT] = {false};
+    bool set[NI_F_END] = {false};
     struct ni_span item;
 
     (void)option;
     text = ni_items_of_list(text);
     while (ni_split(&text, ',', &item)) {
-        const unsigned id = ni_finding_named(item);
+        const ni_finding_number id = ni_finding_named(item);
 
-        if (id == NI_F_COUNT)
+        if (id == NI_F_NONE)
             return -EINVAL;
         set[id] = true;
     }
@@ -45,8 +45,11 @@ static int take_findings(const struct ni_option *option, const char *text, void 
 
 void ni_guess_finding(struct ni_guess *guess)
 {
-    for (unsigned id = 0; id < NI_F_COUNT; id++)
-        ni_guess_try(guess, ni_span_of(ni_finding_kind(id)->id));
+    ni_finding_number all[NI_MAX_KINDS];
+    const unsigned n = ni_list_finding_kinds(all);
+
+    for (unsigned i = 0; i < n; i++)
+        ni_guess_try(guess, ni_span_of(ni_finding_id(all[i])));
 }
 
 struct ni_doctor_options ni_doctor_options;

@@ -11,7 +11,7 @@
 ni_verb_fn ni_cmd_doctor;
 
 struct ni_doctor_options {
-    bool ignore[NI_F_COUNT]; /* findings that do not count */
+    bool ignore[NI_F_END]; /* findings that do not count */
     bool probe, brief;
 };
 extern struct ni_doctor_options ni_doctor_options;

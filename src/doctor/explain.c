@@ -9,6 +9,7 @@
 #include "cli/flow.h"
 #include "cli/say.h"
 #include "doctor/doctor.h"
+#include "findings/pages.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/guess.h"
 #include "nccl_init/text.h"
@@ -46,16 +47,16 @@ static void put_page_line(struct ni_text *out, struct ni_span line)
     ni_put_paragraph(out, item ? 2 : 0, buf);
 }
 
-static void put_page(struct ni_text *out, unsigned kind)
+static void put_page(struct ni_text *out, ni_finding_number finding)
 {
-    const struct ni_finding_kind *of = ni_finding_kind(kind);
+    const char *id = ni_finding_id(finding);
     struct ni_span line;
 
-    ni_putf(out, "%s (%s)\n\n", of->id, ni_severity_text(of->severity));
+    ni_putf(out, "%s (%s)\n\n", id, ni_severity_text(ni_finding_severity(finding)));
     for (unsigned i = 0; i < ni_n_pages; i++) {
         const char *rest = ni_pages[i].text;
 
-        if (strcmp(ni_pages[i].id, of->id) != 0)
+        if (strcmp(ni_pages[i].id, id) != 0)
             continue;
         while (ni_split(&rest, '\n', &line)) {
             if (rest) /* behind the last newline there is nothing */
@@ -67,14 +68,12 @@ static void put_page(struct ni_text *out, unsigned kind)
 static void put_ids(struct ni_text *out)
 {
     struct ni_text table = ni_table_on("FINDING\tSEVERITY");
-    enum ni_finding_id sorted[NI_F_COUNT];
+    ni_finding_number sorted[NI_MAX_KINDS];
+    const unsigned n = ni_list_finding_kinds(sorted);
 
-    ni_finding_kinds_sort(sorted);
-    for (unsigned i = 0; i < NI_F_COUNT; i++) {
-        const struct ni_finding_kind *kind = ni_finding_kind(sorted[i]);
-
-        ni_put(ni_row(&table, NI_PLAIN), kind->id);
-        ni_put(ni_cell(&table), ni_severity_text(kind->severity));
+    for (unsigned i = 0; i < n; i++) {
+        ni_put(ni_row(&table, NI_PLAIN), ni_finding_id(sorted[i]));
+        ni_put(ni_cell(&table), ni_severity_text(ni_finding_severity(sorted[i])));
     }
     ni_table_write(out, &table, false);
     ni_put(out,
@@ -111,7 +110,8 @@ static bool put_ids_with(struct ni_text *out, struct ni_span word)
 {
     struct ni_text table = ni_table_on("ID\tKIND");
     const size_t head = table.len;
-    enum ni_finding_id sorted[NI_F_COUNT];
+    ni_finding_number sorted[NI_MAX_KINDS];
+    const unsigned n = ni_list_finding_kinds(sorted);
 
     for (unsigned i = 0; ni_rule_id(i); i++) {
         if (!begins_with(ni_rule_id(i), word))
@@ -119,14 +119,11 @@ static bool put_ids_with(struct ni_text *out, struct ni_span word)
         ni_put(ni_row(&table, NI_PLAIN), ni_rule_id(i));
         ni_put(ni_cell(&table), "rule");
     }
-    ni_finding_kinds_sort(sorted);
-    for (unsigned i = 0; i < NI_F_COUNT; i++) {
-        const struct ni_finding_kind *kind = ni_finding_kind(sorted[i]);
-
-        if (!begins_with(kind->id, word))
+    for (unsigned i = 0; i < n; i++) {
+        if (!begins_with(ni_finding_id(sorted[i]), word))
             continue;
-        ni_put(ni_row(&table, NI_PLAIN), kind->id);
-        ni_put(ni_cell(&table), ni_severity_text(kind->severity));
+        ni_put(ni_row(&table, NI_PLAIN), ni_finding_id(sorted[i]));
+        ni_put(ni_cell(&table), ni_severity_text(ni_finding_severity(sorted[i])));
     }
     if (table.len == head) {
         ni_free_text(&table);
@@ -142,11 +139,11 @@ static bool put_ids_with(struct ni_text *out, struct ni_span word)
 /* Puts what there is for the word: a page, a rule, ids that begin so. 0, or an exit status. */
 static int explain_word(struct ni_context *ctx, struct ni_text *out, struct ni_span word)
 {
-    const unsigned kind = ni_finding_named(word);
+    const ni_finding_number finding = ni_finding_named(word);
 
     ni_put(out, out->len > 0 ? "\n" : "");
-    if (kind != NI_F_COUNT) {
-        put_page(out, kind);
+    if (finding != NI_F_NONE) {
+        put_page(out, finding);
         return 0;
     }
     if (put_rule_page(out, word) || put_ids_with(out, word))

@@ -174,16 +174,15 @@ enum {
 static void put_finding_row(struct ni_text *out, const struct ni_view *view, unsigned first)
 {
     const struct ni_finding *f = &view->findings->at[first];
-    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
     const char *check = ni_check_of_finding(f->id);
     struct ni_text seen = NI_TEXT(160), row = NI_TEXT(256), names = NI_TEXT(1024);
 
     if (check)
         ni_put_seen(&seen, check, view);
     ni_putf(&row, "%-*s%-24s  %s", TITLE, check ? ni_check_title(check) : ni_finding_title(view, f),
-            seen.buf, kind->id);
+            seen.buf, ni_finding_id(f->id));
     ni_put_subjects(&names, view->findings, first);
-    put_mark(out, view, (enum mark)kind->severity);
+    put_mark(out, view, (enum mark)ni_finding_severity(f->id));
     ni_put(out, row.buf);
     if (MARK + row.len + GAP + names.len <= ni_columns(SIZE_MAX)) {
         ni_putf(out, "%*s%s\n", GAP, "", names.buf);
@@ -248,7 +247,8 @@ static void put_rest(struct ni_text *out, const struct ni_view *view, const stru
     const char *unseen = strcmp(view->root, "/") == 0 ? "not visible from inside the pod: "
                                                       : "not in the recording: ";
     char buf[4096];
-    enum ni_finding_id sorted[NI_F_COUNT];
+    ni_finding_number sorted[NI_MAX_KINDS];
+    const unsigned n = ni_list_finding_kinds(sorted);
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
     for (unsigned i = 0; i < d->n; i++) {
@@ -261,13 +261,12 @@ static void put_rest(struct ni_text *out, const struct ni_view *view, const stru
         ni_put_wrapped(out, ni_columns(100), MARK + strlen(unseen), buf);
     }
     t = ni_text_on(buf, sizeof(buf));
-    ni_finding_kinds_sort(sorted);
-    for (unsigned i = 0; i < NI_F_COUNT; i++) {
-        const enum ni_finding_id id = sorted[i];
+    for (unsigned i = 0; i < n; i++) {
+        const ni_finding_number id = sorted[i];
 
         if (!d->ignore || !d->ignore[id])
             continue;
-        add_item(&t, ni_finding_kind(id)->id, "");
+        add_item(&t, ni_finding_id(id), "");
         ni_putf(&t, " (%u)", d->ignored[id]);
     }
     ni_put_item(out, "ignored", buf);
@@ -333,9 +332,9 @@ void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view, const 
     ni_put(out, "\n");
     for (unsigned i = 0; i < n; i++) {
         const struct ni_finding *f = &all->at[shown[i]];
-        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
 
-        ni_putf(out, "%s: %s: ", ni_severity_text(kind->severity), kind->id);
+        ni_putf(out, "%s: %s: ", ni_severity_text(ni_finding_severity(f->id)),
+                ni_finding_id(f->id));
         ni_put_subjects(out, all, shown[i]);
         ni_put(out, f->subject[0] ? ": " : "");
         ni_quote(out, f->message);
@@ -367,15 +366,15 @@ static void checks_json(struct ni_json *j, const struct ni_diagnosis *d)
 /* Writes how many findings of each kind that --ignore names were left out. */
 static void ignored_json(struct ni_json *j, const struct ni_diagnosis *d)
 {
-    enum ni_finding_id sorted[NI_F_COUNT];
+    ni_finding_number sorted[NI_MAX_KINDS];
+    const unsigned n = ni_list_finding_kinds(sorted);
 
     ni_json_object(j, "ignored");
-    ni_finding_kinds_sort(sorted);
-    for (unsigned i = 0; i < NI_F_COUNT; i++) {
-        const enum ni_finding_id id = sorted[i];
+    for (unsigned i = 0; i < n; i++) {
+        const ni_finding_number id = sorted[i];
 
         if (d->ignore && d->ignore[id])
-            ni_json_int(j, ni_finding_kind(id)->id, d->ignored[id]);
+            ni_json_int(j, ni_finding_id(id), d->ignored[id]);
     }
     ni_json_end(j);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "doctor/checks.h"
+#include "findings/device.h"
+#include "findings/pod.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
@@ -313,10 +315,10 @@ void ni_put_seen(struct ni_text *t, const char *id, const struct ni_view *view)
     }
 }
 
-const char *ni_check_of_finding(enum ni_finding_id id)
+const char *ni_check_of_finding(ni_finding_number id)
 {
     static const struct {
-        enum ni_finding_id finding;
+        ni_finding_number finding;
         const char *check;
     } of[] = {
         {NI_F_RDMA_NETNS_EXCLUSIVE, "rdma.netns"},
@@ -379,7 +381,7 @@ const char *ni_finding_title(const struct ni_view *view, const struct ni_finding
     if (setting && setting->origin == NI_FROM_CONF)
         return "nccl.conf";
     for (unsigned i = 0; i < NI_COUNT(titles); i++) {
-        if (ni_has_prefix(ni_finding_kind(f->id)->id, titles[i][0]))
+        if (ni_has_prefix(ni_finding_id(f->id), titles[i][0]))
             return titles[i][1];
     }
     return "node";

@@ -15,7 +15,7 @@ const char *ni_check_title(const char *id);
 /* Puts the value that the check saw, "4 of 4 open"; nothing if there is none. */
 void ni_put_seen(struct ni_text *t, const char *id, const struct ni_view *view);
 /* Returns the id of the check whose fact the finding is about; NULL: a rule or a prober found it. */
-const char *ni_check_of_finding(enum ni_finding_id id);
+const char *ni_check_of_finding(ni_finding_number id);
 /* Returns the title of a finding that is no check's: of its subject, by the first word of its id.
    Of a setting that an nccl.conf makes, and not the user's environment: "nccl.conf". */
 const char *ni_finding_title(const struct ni_view *view, const struct ni_finding *f);

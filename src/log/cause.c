@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings/log.h"
 #include "log/attempts.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
@@ -27,9 +28,9 @@ enum {
 };
 
 /* Orders findings from those that are certainly a cause to those that only follow from one. */
-static unsigned order_of(enum ni_finding_id id)
+static unsigned order_of(ni_finding_number id)
 {
-    static const uint8_t order[NI_F_COUNT] = {
+    static const uint8_t order[NI_F_END] = {
         [NI_F_LOG_EXCEPTION] = 1,
         [NI_F_LOG_EXIT] = 2,
         [NI_F_LOG_COLLECTIVE] = 3,
@@ -57,10 +58,10 @@ static unsigned order_of(enum ni_finding_id id)
    follow from them. */
 static bool is_reason(const struct ni_log_hit *h)
 {
-    const enum ni_finding_id id = h->row->id;
+    const ni_finding_number id = h->row->id;
 
     return order_of(id) >= FAULT && order_of(id) <= PEER &&
-           (ni_finding_kind(id)->severity == NI_ERROR || (h->flags & FATAL) != 0);
+           (ni_finding_severity(id) == NI_ERROR || (h->flags & FATAL) != 0);
 }
 
 /* ---- whose a note is ---- */
@@ -957,9 +958,9 @@ static const struct ni_log_hit *find_old_hit(const struct ni_log *log)
 
     for (unsigned i = 0; i < log->n_hit; i++) {
         const struct ni_log_hit *h = &log->hit[i];
-        const enum ni_finding_id id = h->row->id;
+        const ni_finding_number id = h->row->id;
 
-        if (ni_finding_kind(id)->severity == NI_ERROR &&
+        if (ni_finding_severity(id) == NI_ERROR &&
             ni_log_is_history(log, h->file, (uint32_t)h->line) &&
             (!first || order_of(id) < order_of(first->row->id)))
             first = h;
@@ -1003,7 +1004,7 @@ const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct 
     for (unsigned i = 0; i < f->n; i++) {
         const struct ni_finding *it = &f->at[i];
 
-        if (ni_finding_kind(it->id)->severity != NI_ERROR && !log->fatal[it->id])
+        if (ni_finding_severity(it->id) != NI_ERROR && !log->fatal[it->id])
             continue;
         if (order_of(it->id) < end) {
             cause = it;

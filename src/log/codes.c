@@ -2,6 +2,9 @@
 /* Codes: lines that one pattern finds, and whose other words say which of several faults it is. */
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/log.h"
+#include "findings/verbs.h"
 #include "log/patterns.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

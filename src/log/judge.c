@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/job.h"
+#include "findings/log.h"
+#include "findings/pod.h"
+#include "findings/setting.h"
 #include "log/attempts.h"
 #include "log/cause.h"
 #include "log/patterns.h"
@@ -108,7 +113,7 @@ static unsigned mark(struct ni_log *log, unsigned what)
 }
 
 /* Returns the meaning of the hit: its line's own, or that of the finding. */
-static const char *cause_text(const struct ni_log_hit *h, enum ni_finding_id id)
+static const char *cause_text(const struct ni_log_hit *h, ni_finding_number id)
 {
     const bool by_family = id == NI_F_LOG_SOCKET_FAMILY;
 
@@ -139,7 +144,7 @@ static void put_latecomer(struct ni_text *t, const struct ni_log *log)
 
 /* Puts the meaning of the hit, and its line. */
 static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni_log_hit *h,
-                    enum ni_finding_id id)
+                    ni_finding_number id)
 {
     ni_put(t, cause_text(h, id));
     if ((h->flags & GAVE_UP) != 0)
@@ -166,8 +171,8 @@ static unsigned harmed_by(unsigned flags)
 
 /* Returns the finding about the setting from which the fault comes, if the rank has it; else
    `id`. */
-static enum ni_finding_id id_by_setting(const struct ni_log *log, const struct ni_log_hit *h,
-                                        const struct ni_log_rank *r, enum ni_finding_id id)
+static ni_finding_number id_by_setting(const struct ni_log *log, const struct ni_log_hit *h,
+                                       const struct ni_log_rank *r, ni_finding_number id)
 {
     if ((h->flags & NI_PATTERN_INDEX) != 0 && rank_value(log, r, "NCCL_IB_GID_INDEX"))
         return NI_F_USER_GID_WRONG;
@@ -205,7 +210,7 @@ static bool has_incomplete(const struct ni_log *log)
 }
 
 /* Returns true if the log has a line that leads to that finding. */
-static bool has_hit(const struct ni_log *log, enum ni_finding_id id)
+static bool has_hit(const struct ni_log *log, ni_finding_number id)
 {
     for (unsigned i = 0; i < log->n_hit; i++)
         if (log->hit[i].row->id == id)
@@ -218,7 +223,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
 {
     const unsigned flags = h->flags;
     const unsigned harmful = harmed_by(flags);
-    enum ni_finding_id id = h->row->id;
+    ni_finding_number id = h->row->id;
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(720);
     bool harms = log->n == 0;
 
@@ -381,12 +386,12 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
     for (unsigned k = 0; k < NI_LOG_NAMES; k++) {
         const char *name = k == NI_LOG_VERSION ? "version" : ni_log_word(log, log->name[k]);
         const struct ni_job_setting *row = ni_find_job_setting(name);
-        enum ni_finding_id id = NI_F_LOG_VERSION_DIFFERS;
+        ni_finding_number id = NI_F_LOG_VERSION_DIFFERS;
         ni_log_text first = 0, job = 0;
         unsigned others = 0, off_plan = 0;
 
         if (k != NI_LOG_VERSION)
-            id = row ? row->id : NI_F_COUNT;
+            id = row ? row->id : NI_F_NONE;
 
         for (unsigned i = 0; i < log->n; i++) {
             struct ni_log_rank *r = log->order[i];
@@ -400,7 +405,7 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
             others += r->mark;
             off_plan += value != log->plan[k] && value != 0 && log->plan[k] != 0;
         }
-        if (others > 0 && id != NI_F_COUNT && id != NI_F_JOB_HOSTID_SAME)
+        if (others > 0 && id != NI_F_NONE && id != NI_F_JOB_HOSTID_SAME)
             ni_report(f, id, name, "%s: the value differs from %s=%s of the others", name_them(log),
                       name, ni_log_word(log, first));
         if (off_plan > 0)

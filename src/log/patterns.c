@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/job.h"
+#include "findings/log.h"
+#include "findings/pod.h"
+#include "findings/setting.h"
+#include "findings/verbs.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/number.h"
@@ -15,9 +21,9 @@
 #define ALL "2.17-2.30.7"
 
 /* A row: the text, the versions, and what is done with the line. */
-#define FACT(words, since, what)                                                       \
-    {                                                                                  \
-        .text = (words), .versions = (since), .take = NI_TAKE_##what, .id = NI_F_COUNT \
+#define FACT(words, since, what)                                                      \
+    {                                                                                 \
+        .text = (words), .versions = (since), .take = NI_TAKE_##what, .id = NI_F_NONE \
     }
 #define FAULT(words, since, finding, is)                                                   \
     {                                                                                      \
@@ -29,22 +35,22 @@
         .text = (words), .versions = (since), .take = NI_TAKE_FAULT, .id = NI_F_##finding, \
         .flags = (is), .cause = (why)                                                      \
     }
-#define STEP(words, since, step)                                                      \
-    {                                                                                 \
-        .text = (words), .versions = (since), .take = NI_TAKE_STEP, .id = NI_F_COUNT, \
-        .flags = NI_STEP_##step                                                       \
+#define STEP(words, since, step)                                                     \
+    {                                                                                \
+        .text = (words), .versions = (since), .take = NI_TAKE_STEP, .id = NI_F_NONE, \
+        .flags = NI_STEP_##step                                                      \
     }
-#define PROGRAM(words, since, said)                                                      \
-    {                                                                                    \
-        .text = (words), .versions = (since), .take = NI_TAKE_PROGRAM, .id = NI_F_COUNT, \
-        .flags = NI_PROGRAM_##said                                                       \
+#define PROGRAM(words, since, said)                                                     \
+    {                                                                                   \
+        .text = (words), .versions = (since), .take = NI_TAKE_PROGRAM, .id = NI_F_NONE, \
+        .flags = NI_PROGRAM_##said                                                      \
     }
 
 static const char unpinned[] =
     "memory could not be pinned for the HCA: the limit of locked memory is too low, or where it is "
     "unlimited, the container's memory or the host's CMA is used up";
 
-const char *const ni_log_cause[NI_F_COUNT] = {
+const char *const ni_log_cause[NI_F_END] = {
     [NI_F_GDR_DRIVER_ORDER] = "GPU memory cannot be registered: no peer memory module fits",
     [NI_F_GDR_UNAVAILABLE] = "the HCA has neither a peer memory module nor DMA-BUF",
     [NI_F_GID_SEARCH_WRONG] = "the type of a GID cannot be read; before 2.26.2 that is fatal",

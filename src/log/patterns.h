@@ -100,13 +100,13 @@ struct ni_pattern {
         /* versions of NCCL, RCCL, torch, ... whose source has it, or whose log showed it */
         *versions;
     enum ni_log_take take;
-    enum ni_finding_id id; /* of a fault */
+    ni_finding_number id; /* of a fault */
     unsigned flags;
     const char *cause; /* the meaning of this line; NULL: that of its finding, ni_log_cause */
 };
 
 /* The meaning of each finding in a log: a sentence without a full stop. */
-extern const char *const ni_log_cause[NI_F_COUNT];
+extern const char *const ni_log_cause[NI_F_END];
 extern const struct ni_pattern ni_patterns[];
 extern const unsigned ni_patterns_count;
 

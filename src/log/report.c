@@ -392,7 +392,7 @@ void ni_put_log_json(struct ni_text *out, const struct ni_view *view, const stru
     const struct ni_finding *cause = log->cause;
 
     ni_json_text(j, "sentence", log->sentence);
-    ni_json_text(j, "cause", cause ? ni_finding_kind(cause->id)->id : NULL);
+    ni_json_text(j, "cause", cause ? ni_finding_id(cause->id) : NULL);
     ni_json_bool(j, "failed", log->failed);
     ni_json_array(j, "ranks");
     for (unsigned i = 0; i < log->n; i++) {

@@ -201,7 +201,7 @@ struct ni_log {
     unsigned net, gdr;              /* the sums */
     const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
     char sentence[1024], who[96];
-    bool fatal[NI_F_COUNT]; /* findings from which the job died, whatever their severity */
+    bool fatal[NI_F_END]; /* findings from which the job died, whatever their severity */
     bool died;   /* NCCL returned an error in a process whose communicator is not complete */
     bool failed; /* the exit status is 1 */
 };

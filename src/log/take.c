@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "findings/log.h"
+#include "findings/setting.h"
 #include "log/line.h"
 #include "log/patterns.h"
 #include "log/program.h"

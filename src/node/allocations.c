@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

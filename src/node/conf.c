@@ -11,6 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/errno.h"

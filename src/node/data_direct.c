@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"

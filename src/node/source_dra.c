@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

@@ -5,6 +5,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"

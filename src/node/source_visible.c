@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

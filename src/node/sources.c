@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "findings/job.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/rdma.h"

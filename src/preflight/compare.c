@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "findings/job.h"
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
@@ -218,7 +220,7 @@ static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank
 /* ---- a census: which answers there are, and who gives them ---- */
 
 struct question {
-    enum ni_finding_id id;
+    ni_finding_number id;
     enum fact fact;
     const char *name;             /* the text before the first answer */
     enum ni_rail_verdict verdict; /* the verdict that FAULT asks for */
@@ -397,7 +399,7 @@ struct told {
     uint8_t rail[NI_MAX_RAILS];       /* the rails that the finding is about */
     /* the HCA; "": there are several rails, or pods whose HCAs have other names */
     char hca[NI_DEV_NAME];
-    enum ni_finding_id id;
+    ni_finding_number id;
     int64_t worst;
 };
 

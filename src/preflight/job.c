@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "findings/job.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
@@ -78,7 +79,7 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct n
     const struct ni_finding *first = f->at;
     unsigned came = 0, good = 0, rails = 0;
 
-    while (all > 0 && ni_finding_kind(first->id)->severity != worst)
+    while (all > 0 && ni_finding_severity(first->id) != worst)
         first++;
     for (unsigned p = 0; p < job->ranks; p++)
         came += job->pod[p].here;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "findings/job.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
@@ -93,7 +94,7 @@ static void note_leave(void *arg, unsigned rank)
 
 /* Refuses a pod, ends its connection, and reports it: by its address, for its name is what it says
    itself; but by name where two pods of the job have one rank. */
-static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id, const char *host,
+static void refuse_pod(struct coordinator *h, unsigned at, ni_finding_number id, const char *host,
                        const char *why)
 {
     char address[NI_IP_TEXT];
@@ -106,8 +107,8 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
 
 /* Puts the reason why the pod that says hello at `at` cannot take part; nothing if it can. Returns
    the finding for the reason. */
-static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
-                                      const struct ni_message *m, struct ni_text *why)
+static ni_finding_number judge_hello(const struct coordinator *h, unsigned at,
+                                     const struct ni_message *m, struct ni_text *why)
 {
     const struct ni_party *p = h->m->party, *its = &m->party;
     const unsigned rank = its->rank;
@@ -146,7 +147,7 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
                                  "its key is not that of pod 0: another job, or attempt");
         return;
     }
-    const enum ni_finding_id id = judge_hello(h, at, m, &why);
+    const ni_finding_number id = judge_hello(h, at, m, &why);
     if (why.len > 0) {
         refuse_pod(h, at, id, m->pod.host, no);
         return;

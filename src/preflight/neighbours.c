@@ -4,6 +4,7 @@
    a router, which in some networks answers for all (proxy ARP). */
 #include "preflight/neighbours.h"
 
+#include "findings/job.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/text.h"

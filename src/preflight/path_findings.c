@@ -3,6 +3,7 @@
    in common. */
 #include "preflight/path_findings.h"
 
+#include "findings/job.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
@@ -20,7 +21,7 @@ enum {
 /* The kinds of bad paths, in the order in which they are reported. Software RDMA varies by itself:
    it is warned of. */
 static const struct kind {
-    enum ni_finding_id id;
+    ni_finding_number id;
     enum ni_path_verdict from, to; /* the verdicts that it is about */
     bool software;
 } kinds[] = {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings/job.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/rdma.h"

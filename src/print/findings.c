@@ -13,16 +13,17 @@
 
 void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
 {
-    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
-    size_t n = strlen(f->message);
+    const size_t n = strlen(f->message);
 
-    ni_putf(out, "%s: %s: ", ni_severity_text(kind->severity), kind->id);
+    ni_putf(out, "%s: %s: ", ni_severity_text(ni_finding_severity(f->id)), ni_finding_id(f->id));
     ni_quote(out, f->subject);
     ni_put(out, f->subject[0] ? ": " : "");
     ni_quote(out, f->message);
     if (n > 0 && !strchr(".!?", f->message[n - 1]))
         ni_put(out, ".");
-    ni_putf(out, " %s\n", kind->hint);
+    ni_put(out, " ");
+    ni_put_hint(out, f->id);
+    ni_put(out, "\n");
 }
 
 /* Returns true if both say the same, about two subjects. */
@@ -67,7 +68,7 @@ unsigned ni_count_shown_findings(const struct ni_findings *all, enum ni_severity
     unsigned n = 0;
 
     for (unsigned i = 0; i < all->n; i++)
-        n += ni_finding_kind(all->at[i].id)->severity == severity && !is_repeated(all, i);
+        n += ni_finding_severity(all->at[i].id) == severity && !is_repeated(all, i);
     return n;
 }
 
@@ -78,61 +79,32 @@ unsigned ni_list_shown_findings(const struct ni_findings *all, enum ni_severity 
 
     for (int severity = NI_ERROR; severity >= (int)least; severity--) {
         for (unsigned i = 0; i < all->n; i++) {
-            if ((int)ni_finding_kind(all->at[i].id)->severity == severity && !is_repeated(all, i))
+            if ((int)ni_finding_severity(all->at[i].id) == severity && !is_repeated(all, i))
                 ret[n++] = i;
         }
     }
     return n;
 }
 
-/* The advice of a hint that begins at p: whose it is, and its end, where that of somebody else
-   begins. "User: ... Cluster admin: ..." */
-static const char *next_advice(const char *p, const char **ret_who, size_t *ret_n)
-{
-    static const struct {
-        const char *words, *who;
-    } of[] = {{"User: ", "user"}, {"Cluster admin: ", "cluster admin"}};
-    const char *end = p + strlen(p);
-
-    *ret_who = NULL;
-    for (unsigned i = 0; i < NI_COUNT(of); i++) {
-        const char *other = strstr(p + 1, of[i].words);
-
-        if (other && other < end && other[-1] == ' ')
-            end = other;
-        if (ni_has_prefix(p, of[i].words)) {
-            *ret_who = of[i].who;
-        }
-    }
-    if (*ret_who)
-        p = strchr(p, ':') + 2;
-    *ret_n = (size_t)(end - p);
-    while (*ret_n > 0 && p[*ret_n - 1] == ' ')
-        --*ret_n;
-    return p;
-}
-
 void ni_put_advice(struct ni_text *out, const struct ni_finding *f)
 {
-    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
-    struct ni_text t = NI_TEXT(NI_FINDING_MESSAGE + 64);
+    struct ni_text why = NI_TEXT(NI_FINDING_MESSAGE + 64);
+    struct ni_advice advice[NI_MAX_ADVICE];
+    const unsigned n = ni_finding_advice(f->id, advice);
 
-    ni_putf(&t, "Why: %s", f->message);
-    ni_put_below(out, t.buf);
-    for (const char *p = kind->hint; *p;) {
-        struct ni_text fix = NI_TEXT(NI_FINDING_MESSAGE + 64);
-        const char *who;
-        size_t n;
+    ni_putf(&why, "Why: %s", f->message);
+    ni_put_below(out, why.buf);
+    for (unsigned i = 0; i < n; i++) {
+        struct ni_text fix = NI_TEXT(NI_FINDING_HINT + 64);
 
-        p = next_advice(p, &who, &n);
-        ni_putf(&fix, who ? "Fix (%s): " : "Note: ", who);
-        ni_putn(&fix, p, n);
+        if (advice[i].who)
+            ni_putf(&fix, "Fix (%s): ", advice[i].who);
+        else
+            ni_put(&fix, "Note: ");
+        ni_put(&fix, advice[i].text);
         ni_put_below(out, fix.buf);
-        p += n;
-        while (*p == ' ')
-            p++;
     }
-    ni_putf(out, "      More: nccl-init explain %s\n", kind->id);
+    ni_putf(out, "      More: nccl-init explain %s\n", ni_finding_id(f->id));
 }
 
 void ni_put_not_shown(struct ni_text *out, unsigned n)
@@ -157,20 +129,22 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
 
     for (unsigned i = 0; i < n; i++) {
         const struct ni_finding *f = &all->at[shown[i]];
-        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+        const enum ni_severity severity = ni_finding_severity(f->id);
+        struct ni_text hint = NI_TEXT(NI_FINDING_HINT);
         char head[64];
 
-        if ((int)kind->severity != title)
-            ni_putf(out, "\n%s\n", of[kind->severity].title);
-        title = (int)kind->severity;
-        ni_format(head, sizeof(head), "%s: %s", ni_severity_text(kind->severity), kind->id);
+        if ((int)severity != title)
+            ni_putf(out, "\n%s\n", of[severity].title);
+        title = (int)severity;
+        ni_format(head, sizeof(head), "%s: %s", ni_severity_text(severity), ni_finding_id(f->id));
         ni_put(out, "  ");
-        ni_put_tinted(out, view->colour, of[kind->severity].tint, head);
+        ni_put_tinted(out, view->colour, of[severity].tint, head);
         ni_put(out, f->subject[0] ? ": " : "");
         ni_put_subjects(out, all, shown[i]);
         ni_put(out, "\n");
         ni_put_below(out, f->message);
-        ni_put_below(out, kind->hint);
+        ni_put_hint(&hint, f->id);
+        ni_put_below(out, hint.buf);
     }
     if (all->dropped > 0) {
         ni_put(out, "\n");
@@ -183,14 +157,15 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
 
 void ni_json_finding(struct ni_json *j, const struct ni_finding *f)
 {
-    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+    struct ni_text hint = NI_TEXT(NI_FINDING_HINT);
 
+    ni_put_hint(&hint, f->id);
     ni_json_object(j, NULL);
-    ni_json_text(j, "id", kind->id);
-    ni_json_text(j, "severity", ni_severity_text(kind->severity));
+    ni_json_text(j, "id", ni_finding_id(f->id));
+    ni_json_text(j, "severity", ni_severity_text(ni_finding_severity(f->id)));
     ni_json_text(j, "subject", f->subject);
     ni_json_text(j, "message", f->message);
-    ni_json_text(j, "hint", kind->hint);
+    ni_json_text(j, "hint", hint.buf);
     ni_json_end(j);
 }
 
@@ -199,7 +174,7 @@ void ni_json_findings(struct ni_json *j, const struct ni_findings *all)
     ni_json_array(j, "findings");
     for (int severity = NI_ERROR; severity >= NI_INFO; severity--)
         for (unsigned i = 0; i < all->n; i++)
-            if ((int)ni_finding_kind(all->at[i].id)->severity == severity)
+            if ((int)ni_finding_severity(all->at[i].id) == severity)
                 ni_json_finding(j, &all->at[i]);
     ni_json_end(j);
 }

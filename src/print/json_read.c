@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/index.h"
 #include "nccl_init/text.h"

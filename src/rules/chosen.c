@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/pci.h"

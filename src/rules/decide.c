@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
@@ -85,13 +87,13 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
 }
 
 /* Returns true if the finding is about the state of a port, which may be better in other pods. */
-static bool is_of_state(enum ni_finding_id id)
+static bool is_of_state(ni_finding_number id)
 {
     return id == NI_F_HCA_PORT_DOWN || id == NI_F_GID_NONE || id == NI_F_GID_V1_ONLY ||
            id == NI_F_GID_LINK_LOCAL;
 }
 
-void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id, const char *fmt,
+void ni_leave_out(const struct ni_work *w, unsigned port, ni_finding_number id, const char *fmt,
                   ...)
 {
     struct ni_port_plan *p = &w->plan->port[port];
@@ -104,6 +106,6 @@ void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id,
     va_start(ap, fmt);
     ni_vputf(&t, fmt, ap);
     va_end(ap);
-    if (id != NI_F_COUNT)
+    if (id != NI_F_NONE)
         ni_report(w->f, id, ni_port_name(w->inv, (int)port).text, "%s; left out", p->why);
 }

@@ -34,8 +34,8 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
                      ...) NI_PRINTF(4, 5);
 
 /* Leaves the port out for the running rule. The rest is the reason, which the finding has, too.
-   NI_F_COUNT: no finding. */
-void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id, const char *fmt,
+   NI_F_NONE: no finding. */
+void ni_leave_out(const struct ni_work *w, unsigned port, ni_finding_number id, const char *fmt,
                   ...) NI_PRINTF(4, 5);
 
 /* Returns the user's value of that variable (ni_find_user_value) as NCCL reads an integer: strtoll

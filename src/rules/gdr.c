@@ -5,6 +5,8 @@
    graph/paths.cc ncclTopoCheckGdr, graph/topo.cc). */
 #include "rules/gdr.h"
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"

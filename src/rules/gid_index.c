@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
@@ -189,7 +191,7 @@ static void put_what_is_there(const struct ni_port *port, const struct ni_gid_en
 static void report_wrong_end(const struct ni_work *w, const struct ni_chosen *c,
                              const struct ni_gid_end *end, bool by_user)
 {
-    const enum ni_finding_id id = by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG;
+    const ni_finding_number id = by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG;
     struct ni_text what = NI_TEXT(200);
 
     if (end->unproven) {

@@ -3,6 +3,7 @@
    RoCE v2, of an address of this pod: IPv4, else a routable IPv6, else link-local. */
 #include "rules/gid_pick.h"
 
+#include "findings/device.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -96,7 +97,7 @@ static bool is_another_pods(const struct ni_work *w)
 static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, enum worth best)
 {
     const struct ni_port *port = &w->inv->port[at];
-    const enum ni_finding_id id = worth == ROCE_V1 ? NI_F_GID_V1_ONLY : NI_F_GID_LINK_LOCAL;
+    const ni_finding_number id = worth == ROCE_V1 ? NI_F_GID_V1_ONLY : NI_F_GID_LINK_LOCAL;
     const char *what = worth == ROCE_V1 ? "only RoCE v1 GIDs" : "only link-local RoCE v2 GIDs";
     unsigned foreign = 0;
 
@@ -108,7 +109,7 @@ static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, e
         ni_report(w->f, id, ni_port_name(w->inv, (int)at).text, "%s, which do not cross subnets",
                   what);
     else if (best > UNUSABLE && foreign && foreign == port->n_gid && is_another_pods(w))
-        ni_leave_out(w, at, NI_F_COUNT,
+        ni_leave_out(w, at, NI_F_NONE,
                      "belongs to another pod (all its GIDs are in other network namespaces)");
     else
         ni_leave_out(w, at, NI_F_GID_NONE, "no RoCE GID of this pod among %u entries", port->n_gid);

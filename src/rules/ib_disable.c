@@ -2,6 +2,8 @@
 /* The rule ib.disable: NCCL_IB_DISABLE, and TCP if no port is left. */
 #include "rules/ib_disable.h"
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/nccl_list.h"

@@ -5,6 +5,7 @@
    does not know which one the others have. */
 #include "rules/ib_pkey.h"
 
+#include "findings/device.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"

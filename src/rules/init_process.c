@@ -2,6 +2,7 @@
 /* The finding exec.pid1: without an init as PID 1 nobody looks after the command's children. */
 #include "rules/init_process.h"
 
+#include "findings/pod.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/known.h"

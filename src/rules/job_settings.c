@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "findings/job.h"
 #include "nccl_init/findings.h"
 
 /* Settings of NCCL 2.30.7, which compares none of them: enqueue.cc, init.cc, graph/,

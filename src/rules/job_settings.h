@@ -11,7 +11,7 @@ struct ni_job_setting {
     /* NCCL's default, which is the same as unset; "": it has none. NULL: a pod that does not
        report the value is not compared */
     const char *otherwise;
-    enum ni_finding_id id; /* the finding, if it differs */
+    ni_finding_number id; /* the finding, if it differs */
 };
 enum { NI_N_JOB_SETTING = 42 };
 extern const struct ni_job_setting ni_job_settings[NI_N_JOB_SETTING];

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"

@@ -5,6 +5,8 @@
    place for two. */
 #include "rules/pci_quirks.h"
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"

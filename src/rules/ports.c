@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -128,11 +130,11 @@ static void judge_port(const struct ni_work *w, unsigned at)
     const struct ni_num state = port->state;
 
     if (!ni_is_allocated(h))
-        ni_leave_out(w, at, NI_F_COUNT, "not the pod's");
+        ni_leave_out(w, at, NI_F_NONE, "not the pod's");
     else if (!is_in_option(w, (int)at))
-        ni_leave_out(w, at, NI_F_COUNT, "not in --hcas");
+        ni_leave_out(w, at, NI_F_NONE, "not in --hcas");
     else if (w->plan->transport != NI_NET_RDMA)
-        ni_leave_out(w, at, NI_F_COUNT,
+        ni_leave_out(w, at, NI_F_NONE,
                      ni_tcp_cause(w) ? "TCP was chosen" : "another network was chosen");
     else if (state.known != NI_KNOWN)
         ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port state cannot be read (%s)",
@@ -140,9 +142,9 @@ static void judge_port(const struct ni_work *w, unsigned at)
     else if (!ni_is_active(port))
         leave_out_down(w, at);
     else if (port->link == NI_LINK_UNKNOWN)
-        ni_leave_out(w, at, NI_F_COUNT, "link layer is neither InfiniBand nor Ethernet");
+        ni_leave_out(w, at, NI_F_NONE, "link layer is neither InfiniBand nor Ethernet");
     else if (!is_in_users_list(w, (int)at))
-        ni_leave_out(w, at, NI_F_COUNT, "not in your NCCL_IB_HCA");
+        ni_leave_out(w, at, NI_F_NONE, "not in your NCCL_IB_HCA");
     else {
         p->chosen = true;
         p->rule = w->plan->rule;
@@ -176,7 +178,7 @@ static void leave_out_closed(const struct ni_work *w)
                       node.buf);
         if (!any)
             continue;
-        ni_leave_out(w, i, NI_F_COUNT, "%s", node.buf);
+        ni_leave_out(w, i, NI_F_NONE, "%s", node.buf);
         w->plan->port[i].lost = true;
     }
 }

@@ -9,6 +9,7 @@
    do_prlimit); capabilities(7) says how a process gets it. */
 #include "rules/privileges.h"
 
+#include "findings/pod.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/known.h"
@@ -67,7 +68,7 @@ static const char *not_permitted(const struct ni_self *s)
            "on a nosuid mount), or set runAsUser: 0";
 }
 
-static void report_caps(const struct ni_work *w, enum ni_finding_id id, const char *option,
+static void report_caps(const struct ni_work *w, ni_finding_number id, const char *option,
                         uint64_t set, const char *why)
 {
     struct ni_text names = NI_TEXT(128);

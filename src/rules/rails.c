@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
@@ -105,7 +107,7 @@ enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
 
 /* Adds a port that is out of use in this pod. What its GID table or its interface still shows tells
    the network. */
-static void add_lost(const struct ni_work *w, int at, struct ni_rails *ret)
+static void add_lost(const struct ni_work *w, int at, struct ni_given_rails *ret)
 {
     const struct ni_inventory *inv = w->inv;
     const struct ni_port *port = &inv->port[at];
@@ -126,11 +128,11 @@ static void add_lost(const struct ni_work *w, int at, struct ni_rails *ret)
     }
 }
 
-void ni_given_rails(const struct ni_work *w, struct ni_rails *ret)
+void ni_given_rails(const struct ni_work *w, struct ni_given_rails *ret)
 {
     const struct ni_plan *plan = w->plan;
 
-    *ret = (struct ni_rails){.n = plan->n_chosen, .unknown = -1};
+    *ret = (struct ni_given_rails){.n = plan->n_chosen, .unknown = -1};
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         ret->port[i] = plan->chosen[i];
         ret->gid[i] = ni_chosen(w, i).gid;
@@ -142,8 +144,8 @@ void ni_given_rails(const struct ni_work *w, struct ni_rails *ret)
 }
 
 /* Puts why the two rails may or may not be one network, as a clause. */
-static void put_rails_reason(const struct ni_work *w, const struct ni_rails *rails, unsigned a,
-                             unsigned b, enum ni_path path, const struct ni_end end[],
+static void put_rails_reason(const struct ni_work *w, const struct ni_given_rails *rails,
+                             unsigned a, unsigned b, enum ni_path path, const struct ni_end end[],
                              struct ni_text *why)
 {
     const struct ni_net *net = &w->inv->net;
@@ -173,7 +175,7 @@ static void put_rails_reason(const struct ni_work *w, const struct ni_rails *rai
 
 /* Finds the path between the two rails that are closest to being one network. NONE: all rails are
    apart; otherwise *why is a clause. */
-static enum ni_path path_of_rails(const struct ni_work *w, const struct ni_rails *rails,
+static enum ni_path path_of_rails(const struct ni_work *w, const struct ni_given_rails *rails,
                                   struct ni_text *why)
 {
     struct ni_end end[NI_MAX_CHOSEN];
@@ -287,7 +289,7 @@ static bool have_subnets(const struct ni_work *w)
 void ni_rule_rails(const struct ni_work *w)
 {
     struct ni_text why = NI_TEXT(NI_REASON);
-    struct ni_rails rails;
+    struct ni_given_rails rails;
 
     if (w->plan->n_chosen == 0)
         return;

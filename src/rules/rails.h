@@ -34,13 +34,13 @@ enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
 
 /* The rails that the pod was given: the chosen ports, then those that are out of use in this pod
    alone, as far as their network is known. What must be equal in all pods of a job goes by these. */
-struct ni_rails {
+struct ni_given_rails {
     unsigned n;
     int port[NI_MAX_CHOSEN];                 /* of the inventory */
     const struct ni_gid *gid[NI_MAX_CHOSEN]; /* the port's best; NULL: none, or InfiniBand */
     int unknown; /* one of these whose network is not known, of the inventory; -1: none */
 };
 
-void ni_given_rails(const struct ni_work *w, struct ni_rails *ret);
+void ni_given_rails(const struct ni_work *w, struct ni_given_rails *ret);
 
 #endif

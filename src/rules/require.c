@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/errno.h"
@@ -35,7 +37,7 @@
    none. */
 static bool put_finding_against(const struct ni_work *w, struct ni_text *why)
 {
-    static const enum ni_finding_id against[] = {
+    static const ni_finding_number against[] = {
         NI_F_USER_NET_OTHER,  NI_F_NET_EFA,          NI_F_USER_NET_NONE,     NI_F_HCA_NONE,
         NI_F_HCA_NONE_USABLE, NI_F_USER_HCA_NONE,    NI_F_USER_HCA_LEFT_OUT, NI_F_GID_OWNER_UNKNOWN,
         NI_F_USER_GID_WRONG,  NI_F_GID_SEARCH_WRONG, NI_F_USER_SOCKET_NONE,
@@ -262,7 +264,7 @@ static bool has_gdr(const struct ni_work *w, struct ni_text *why)
 
 static const struct demand {
     unsigned bit;
-    enum ni_finding_id id;
+    ni_finding_number id;
     const char *word;
     const char *short_form; /* NULL: it has none */
     /* Judges by the plan; all but gpus also need RDMA. NULL: the same as rdma, or judged later. */
@@ -306,7 +308,7 @@ static void put_demand(struct ni_text *t, const struct ni_policy *policy, const 
 }
 
 /* Reports a demand that does not hold, and adds it to the reason as long as there is room. */
-static void refuse_demand(const struct ni_work *w, const struct demand *d, enum ni_finding_id id,
+static void refuse_demand(const struct ni_work *w, const struct demand *d, ni_finding_number id,
                           const char *why)
 {
     struct ni_plan *plan = w->plan;

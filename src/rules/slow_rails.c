@@ -3,6 +3,7 @@
    pace. */
 #include "rules/slow_rails.h"
 
+#include "findings/device.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"

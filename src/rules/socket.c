@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "findings/setting.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -499,7 +500,7 @@ static struct ni_end end_of_rail(const struct ni_work *w, int port, const struct
    2.27.7, 2.31.2 and 2.32.3 in two network namespaces. */
 static bool has_several_rails(const struct ni_work *w)
 {
-    struct ni_rails rails;
+    struct ni_given_rails rails;
     struct list names = {.n = 0};
 
     ni_given_rails(w, &rails);

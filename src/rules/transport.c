@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"

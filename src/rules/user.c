@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "findings/setting.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"

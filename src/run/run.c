@@ -11,6 +11,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "findings/pod.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"

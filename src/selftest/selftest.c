@@ -12,6 +12,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "findings/verbs.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "findings/verbs.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
@@ -75,7 +76,7 @@ void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret)
 /* ---- the meaning of a result ---- */
 
 /* The finding for each step that may fail. */
-static const enum ni_finding_id steps[] = {
+static const ni_finding_number steps[] = {
     [NI_PAIR_START] = NI_F_VERBS_PROCESS,      [NI_PAIR_FIND] = NI_F_VERBS_OPEN,
     [NI_PAIR_OPEN] = NI_F_VERBS_OPEN,          [NI_PAIR_DEVICE] = NI_F_VERBS_RESOURCES,
     [NI_PAIR_PORT] = NI_F_VERBS_PORT,          [NI_PAIR_ALLOCATE] = NI_F_VERBS_RESOURCES,
@@ -89,7 +90,7 @@ static const enum ni_finding_id steps[] = {
 /* Reasons, by the finding, because several steps share one, and by errno or status. Without either
    the data is wrong. */
 static const struct {
-    enum ni_finding_id id;
+    ni_finding_number id;
     int err, wc;
     const char *why;
 } reasons[] = {
@@ -146,7 +147,7 @@ static void mark_as_limited(const struct ni_trials *all, struct ni_rail_task *ta
     ni_put(&t, " can be locked");
 }
 
-static enum ni_finding_id finding_of_failure(const struct ni_pair_result *x)
+static ni_finding_number finding_of_failure(const struct ni_pair_result *x)
 {
     if (x->wc == NI_WC_LOC_PROT)
         return NI_F_VERBS_PROTECTION;
@@ -154,7 +155,7 @@ static enum ni_finding_id finding_of_failure(const struct ni_pair_result *x)
 }
 
 /* Puts the name of the completion's status, and the reason that stands in the table. */
-static void put_reason(struct ni_text *m, enum ni_finding_id id, const struct ni_pair_result *x)
+static void put_reason(struct ni_text *m, ni_finding_number id, const struct ni_pair_result *x)
 {
     const char *status = ni_wc_name(x->wc), *text = "the device or its driver refuses";
 
@@ -169,12 +170,12 @@ static void put_reason(struct ni_text *m, enum ni_finding_id id, const struct ni
 
 /* Puts the step that failed, its errno or completion, and the meaning of that. Returns the finding.
    */
-static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni_trials *all,
-                                        struct ni_rail_task *task, const struct ni_hca *hca,
-                                        struct ni_text *m)
+static ni_finding_number explain_trial(const struct ni_work *w, const struct ni_trials *all,
+                                       struct ni_rail_task *task, const struct ni_hca *hca,
+                                       struct ni_text *m)
 {
     const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
-    const enum ni_finding_id id = finding_of_failure(x);
+    const ni_finding_number id = finding_of_failure(x);
     const char *name = ni_errno_name(x->err);
     char ip[NI_IP_TEXT];
 
@@ -222,7 +223,7 @@ void ni_judge_trials(const struct ni_work *w, struct ni_trials *all)
         if (task->result[NI_ROLE_INITIATOR].step == NI_PAIR_DONE) {
             all->passed++;
         } else {
-            const enum ni_finding_id id = explain_trial(w, all, task, hca, &m);
+            const ni_finding_number id = explain_trial(w, all, task, hca, &m);
 
             /* the limit is the process's, so one finding for all ports */
             ni_report(w->f, id, id == NI_F_VERBS_MEMLOCK ? "RLIMIT_MEMLOCK" : name.text, "%s",

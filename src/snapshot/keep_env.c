@@ -200,7 +200,7 @@ static bool is_of_option(const struct ni_keep_facts *k, struct ni_span s)
         if (has_word(option->arg, s) || has_word(option->also, s))
             return true;
     }
-    return ni_finding_named(s) != NI_F_COUNT || is_quantity(s) ||
+    return ni_finding_named(s) != NI_F_NONE || is_quantity(s) ||
            ni_cap_by_name(s, &names, &cap) == 0;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "findings/pod.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/findings.h"
@@ -202,7 +203,7 @@ static bool keep_ambient(unsigned cap)
            cap_set_ambient((cap_value_t)cap, CAP_SET) == 0;
 }
 
-static void report(struct ni_findings *f, enum ni_finding_id id, const char *option, uint64_t set,
+static void report(struct ni_findings *f, ni_finding_number id, const char *option, uint64_t set,
                    const struct ni_cap_names *cap_names, const char *fault)
 {
     struct ni_text names = NI_TEXT(128);

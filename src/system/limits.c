@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "findings/pod.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/number.h"

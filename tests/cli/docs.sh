@@ -10,7 +10,6 @@ case $program in
 esac
 cd "$(dirname "$0")/../.."
 
-catalogue="include/nccl_init/findings.h $(find src -path 'src/*/findings.h' | sort | tr '\n' ' ')"
 man=docs/reference/nccl-init.8
 
 # What no golden output names by its id: "ID|FILE|PATTERN|why". The pattern must stand in a golden case's FILE or, if FILE
@@ -86,16 +85,23 @@ same "bounds in findings.md" bounds told
 
 # ---- findings and rules have a heading each, and only they ---------------------------------------
 
-# "id SEVERITY", from X(NAME, "id", NI_SEVERITY, ...)
-for rows in $catalogue; do
-	sed -n 's/^ *X([A-Z0-9_]*, "\([^"]*\)", NI_\([A-Z]*\),.*/\1 \2/p' "$rows" | tr '[:upper:]' '[:lower:]' >"$tmp/rows"
-	if [ "$(grep -c '^ *X(' "$rows")" != "$(wc -l <"$tmp/rows")" ]; then
-		complain "$rows: a finding that this script cannot read"
-	fi
-	cut -d ' ' -f 1 "$tmp/rows" | LC_ALL=C sort -c || complain "$rows: not in the order of the ids"
-	cat "$tmp/rows" >>"$tmp/all"
+# "NAME id severity cost", from the rows of the catalogue and its table of costs
+subjects=$(find src/findings -name '[!c]*.c')
+for rows in $subjects; do
+	sed -n 's/^        \.id = "\(.*\)",$/\1/p' "$rows" | LC_ALL=C sort -c || complain "$rows: not in the order of the ids"
 done
-LC_ALL=C sort "$tmp/all" >"$tmp/severities"
+# shellcheck disable=SC2086 # words
+awk '/^    \[NI_COST_/ {
+         cost = $1; gsub(/[][]/, "", cost)
+         severity = tolower($3); gsub(/[{,]|ni_/, "", severity)
+         words = $0; sub(/^[^"]*"/, "", words); sub(/".*/, "", words)
+         is[cost] = severity " " words
+     }
+     /^        \.number = NI_F_/ { name = $3; gsub(/NI_F_|,/, "", name) }
+     /^        \.id = "/ { id = $3; gsub(/[",]/, "", id) }
+     /^        \.cost = / { cost = $3; sub(/,/, "", cost); print name, id, is[cost] }' \
+	src/findings/catalogue.c $subjects | LC_ALL=C sort -k 2,2 >"$tmp/catalogue"
+cut -d ' ' -f 2,3 "$tmp/catalogue" >"$tmp/severities"
 cut -d ' ' -f 1 "$tmp/severities" >"$tmp/findings.h"
 headings docs/reference/findings.md >"$tmp/findings.md"
 same "findings, in the order of the ids" findings.h findings.md
@@ -166,8 +172,7 @@ sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `.*/\1/p' docs/reference/rules.md
 same "the findings of doctor's checks" check.c checks.md
 
 # "CHECK FINDING", from {NI_F_NAME, "CHECK"} and the names of the catalogue
-# shellcheck disable=SC2086 # words
-sed -n 's/^ *X(\([A-Z0-9_]*\), "\([^"]*\)", NI_.*/\1 \2/p' $catalogue >"$tmp/ids"
+cut -d ' ' -f 1,2 "$tmp/catalogue" >"$tmp/ids"
 sed -n 's/^ *{NI_F_\([A-Z0-9_]*\), "\([a-z0-9.]*\)"},$/\1 \2/p' src/doctor/seen.c |
 	awk 'NR == FNR { id[$1] = $2; next } { print $2, id[$1] }' "$tmp/ids" - | sort >"$tmp/seen.c"
 # shellcheck disable=SC2016
@@ -178,10 +183,11 @@ sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `/\1 `/p' docs/reference/rules.md
 	     NR == FNR { is[$2] }' "$tmp/ids" - | sort >"$tmp/checks.md"
 same "the findings of each check, for doctor's rows" seen.c checks.md
 
+# the severity and the cost of each
 awk '/^## `/ { id = substr($2, 2, length($2) - 2) }
-     /^Severity: / { print id, $2 }' docs/reference/findings.md | sort >"$tmp/findings.md"
-sort "$tmp/severities" >"$tmp/findings.h"
-same "severities" findings.h findings.md
+     /^Severity: / { print id, substr($0, 11) }' docs/reference/findings.md >"$tmp/findings.md"
+sed 's/^[^ ]* \([^ ]*\) \([^ ]*\) \(.*\)/\1 \2 (\3)/' "$tmp/catalogue" >"$tmp/findings.c"
+same "severities and costs" findings.c findings.md
 
 # one rule for the severity: the cost, which each section names behind it, has one severity in the table
 sed -n '/^## Severity$/,/^## `/ s/^| \([a-zA-Z ]*\) | \(error\|warning\|info\) | .*/\2 (\1)/p' docs/reference/findings.md |

@@ -141,7 +141,7 @@ matches "docs/start/need.md: the program in a pod of today" "*Plan: *READY*: *" 
 
 # ---- ids ---------------------------------------------------------------------------------------------
 
-sed -n 's/^ *X([A-Z0-9_]*, "\([^"]*\)", NI_.*/\1/p' include/nccl_init/findings.h src/*/findings.h >"$tmp/findings"
+sed -n 's/^        \.id = "\(.*\)",$/\1/p' src/findings/*.c >"$tmp/findings"
 "$program" plan --rules | grep '^[a-z]' | cat - "$tmp/findings" >"$tmp/ids"
 sed -n 's/^    {"\([a-z0-9.-]*\)", .*/\1/p' src/doctor/checks.c >>"$tmp/ids"
 areas=$(sed 's/\..*//' "$tmp/ids" | sort -u | tr '\n' '|')

@@ -54,7 +54,7 @@ static const struct ni_finding *lost(const struct result *clean, const struct ni
 {
     for (unsigned i = 0; i < clean->findings.n; i++) {
         const struct ni_finding *it = &clean->findings.at[i];
-        bool there = ni_finding_kind(it->id)->severity == NI_INFO;
+        bool there = ni_finding_severity(it->id) == NI_INFO;
         for (unsigned k = 0; k < ctx->findings.n && !there; k++)
             there = ctx->findings.at[k].id == it->id &&
                     strcmp(ctx->findings.at[k].subject, it->subject) == 0;
@@ -133,7 +133,7 @@ enum verdict judge(const struct truth *truth, const struct result *clean,
     }
     const struct ni_finding *gone = v == SAME && !said ? lost(clean, ctx) : NULL;
     if (gone) {
-        ni_putf(why, "%s of %s is gone, and nobody says why", ni_finding_kind(gone->id)->id,
+        ni_putf(why, "%s of %s is gone, and nobody says why", ni_finding_id(gone->id),
                 gone->subject);
         return WRONG;
     }

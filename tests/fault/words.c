@@ -206,7 +206,7 @@ static bool has_device(const struct truth *truth, const struct ni_finding *f, co
 bool names_fault(const struct truth *truth, const struct ni_finding *finding,
                  const struct passed *at)
 {
-    const char *id = ni_finding_kind(finding->id)->id;
+    const char *id = ni_finding_id(finding->id);
 
     if (has_path(finding, at->path))
         return true;

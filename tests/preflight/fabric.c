@@ -224,7 +224,7 @@ static bool is_named(void)
         const struct ni_finding *f = &real.f.at[i];
         const struct ni_finding_kind *kind = ni_finding_kind(f->id);
 
-        if (kind->severity != NI_ERROR)
+        if (ni_finding_severity(kind->number) != NI_ERROR)
             continue;
         if (net.fault.kind == PORT && strcmp(kind->id, "job.rail.slow") == 0) {
             if (!strstr(f->message, pod) || strchr(f->message, '(') != strrchr(f->message, '('))

@@ -339,9 +339,9 @@ int main(int argc, char **argv)
         return cut;
     }
     for (unsigned i = 0; i < w.f.n; i++) {
-        const struct ni_finding_kind *kind = ni_finding_kind(w.f.at[i].id);
-        printf("%s: %s: %s%s%s\n", ni_severity_text(kind->severity), kind->id, w.f.at[i].subject,
-               w.f.at[i].subject[0] ? ": " : "", w.f.at[i].message);
+        const struct ni_finding *it = &w.f.at[i];
+        printf("%s: %s: %s%s%s\n", ni_severity_text(ni_finding_severity(it->id)),
+               ni_finding_id(it->id), it->subject, it->subject[0] ? ": " : "", it->message);
     }
     return 0;
 }

@@ -15,6 +15,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/program.h"
+#include "findings/setting.h"
 #include "main.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"

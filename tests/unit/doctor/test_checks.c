@@ -2,6 +2,8 @@
 /* doctor's checks where the golden nodes do not lead: nothing known, thresholds from both sides, and
    what looks wrong but is not. The texts are the goldens'. */
 #include "doctor/checks.h"
+#include "findings/device.h"
+#include "findings/pod.h"
 #include "lib/doctor_node.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
@@ -20,7 +22,7 @@
 #include "rules/init_process.h"
 
 /* Diagnosed, there is this one finding, and none other. */
-static void expect(enum ni_finding_id id, const char *subject)
+static void expect(ni_finding_number id, const char *subject)
 {
     diagnose();
     assert_found(id, subject, "");
@@ -32,7 +34,7 @@ static void expect_none(void)
 {
     diagnose();
     if (node.findings.n > 0)
-        fail_msg("%s", ni_finding_kind(node.findings.at[0].id)->id);
+        fail_msg("%s", ni_finding_id(node.findings.at[0].id));
 }
 
 /* ---- the whole table ---- */
@@ -74,9 +76,10 @@ static void test_unknown(void **state)
     expect_none();
     for (unsigned i = 0; i < diagnosis.n; i++) {
         const char *id = diagnosis.at[i].id;
-        enum ni_outcome want = strcmp(id, "hca.port") == 0 ? NI_CHECK_OK /* states are known */
-                               : ni_is_any(id, idle, NI_COUNT(idle)) ? NI_CHECK_IDLE
-                                                                     : NI_CHECK_UNKNOWN;
+        enum ni_check_outcome want = strcmp(id, "hca.port") == 0
+                                         ? NI_CHECK_OK /* states are known */
+                                     : ni_is_any(id, idle, NI_COUNT(idle)) ? NI_CHECK_IDLE
+                                                                           : NI_CHECK_UNKNOWN;
         if (diagnosis.at[i].outcome != want)
             fail_msg("%s: %d", id, (int)diagnosis.at[i].outcome);
     }

@@ -14,6 +14,7 @@
 
 #include "doctor/checks.h"
 #include "doctor/report.h"
+#include "findings/pod.h"
 #include "lib/report_node.h"
 #include "nccl_init/base.h"
 #include "nccl_init/gpu.h"

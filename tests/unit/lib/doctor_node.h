@@ -29,7 +29,7 @@ static inline void diagnose(void)
     ni_diagnose(&work, &diagnosis);
 }
 
-static inline enum ni_outcome outcome(const char *id)
+static inline enum ni_check_outcome outcome(const char *id)
 {
     for (unsigned i = 0; i < diagnosis.n; i++) {
         if (strcmp(diagnosis.at[i].id, id) == 0)
@@ -44,17 +44,17 @@ static inline struct ni_num known(int64_t v)
     return (struct ni_num){v, NI_KNOWN};
 }
 
-static inline const struct ni_finding *finding(enum ni_finding_id id)
+static inline const struct ni_finding *finding(ni_finding_number id)
 {
     for (unsigned i = 0; i < node.findings.n; i++) {
         if (node.findings.at[i].id == id)
             return &node.findings.at[i];
     }
-    fail_msg("no finding %s", ni_finding_kind(id)->id);
+    fail_msg("no finding %s", ni_finding_id(id));
     return node.findings.at;
 }
 
-static inline void assert_found(enum ni_finding_id id, const char *subject, const char *words)
+static inline void assert_found(ni_finding_number id, const char *subject, const char *words)
 {
     const struct ni_finding *it = finding(id);
     assert_string_equal(it->subject, subject);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "findings/device.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
@@ -211,13 +212,13 @@ static inline void netdev(const char *name, const char *operstate)
     line("f sys/class/net/%s/operstate %s", name, operstate);
 }
 
-static inline bool found(enum ni_finding_id id)
+static inline bool found(ni_finding_number id)
 {
     return ni_findings_has(&pod.f, id);
 }
 
 /* The subject of the first finding of that kind, "". */
-static inline const char *subject_of(enum ni_finding_id id)
+static inline const char *subject_of(ni_finding_number id)
 {
     for (unsigned i = 0; i < pod.f.n; i++) {
         if (pod.f.at[i].id == id)

@@ -4,6 +4,8 @@
 #ifndef NCCL_INIT_TEST_REPORT_NODE_H
 #define NCCL_INIT_TEST_REPORT_NODE_H
 
+#include "findings/device.h"
+#include "findings/pod.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"

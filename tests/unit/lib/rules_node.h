@@ -203,7 +203,7 @@ static inline bool exported(const char *name)
     return strcmp(origin_text(name), "rule") == 0;
 }
 
-static inline bool has(enum ni_finding_id id)
+static inline bool has(ni_finding_number id)
 {
     return ni_findings_has(&node.findings, id);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings/log.h"
 #include "log/judge.h"
 #include "log/patterns.h"
 #include "log/read.h"
@@ -17,11 +18,11 @@
 #include "nccl_init/findings.h"
 #include <cmocka.h>
 
-/* What one line alone leads to; the id that was hit first, or NI_F_COUNT. */
-static enum ni_finding_id told(const char *line, struct ni_findings *f)
+/* What one line alone leads to; the id that was hit first, or NI_F_NONE. */
+static ni_finding_number told(const char *line, struct ni_findings *f)
 {
     struct ni_log *log = calloc(1, sizeof(*log));
-    enum ni_finding_id id = NI_F_COUNT;
+    ni_finding_number id = NI_F_NONE;
     size_t room;
 
     assert_non_null(log);
@@ -56,8 +57,8 @@ static void test_table(void **state)
         struct ni_found found[16];
 
         assert_true(strcspn(p->text, "%") >= 4 && strlen(p->versions) > 0);
-        assert_true((p->take == NI_TAKE_FAULT) == (p->id < NI_F_COUNT));
-        assert_true(p->id == NI_F_COUNT || ni_log_cause[p->id]);
+        assert_true((p->take == NI_TAKE_FAULT) == (p->id != NI_F_NONE));
+        assert_true(p->id == NI_F_NONE || ni_log_cause[p->id]);
         if (strchr(p->text, '%'))
             continue;
         if (ni_patterns_find(p->text, p->text + n, found, 16) == 0 || found[0].row != p)
@@ -238,14 +239,13 @@ static void test_pasted(void **state)
     (void)state;
     for (size_t i = 0; i < NI_COUNT(pasted); i++) {
         bool there = false;
-        enum ni_finding_id hit = told(pasted[i].line, &f);
+        ni_finding_number hit = told(pasted[i].line, &f);
 
         for (unsigned k = 0; k < f.n; k++)
-            there = there ||
-                    (pasted[i].id && strcmp(ni_finding_kind(f.at[k].id)->id, pasted[i].id) == 0);
-        if (pasted[i].id ? !there || f.n > 2 : hit != NI_F_COUNT)
-            fail_msg("%s: %s (%s)", pasted[i].line,
-                     hit < NI_F_COUNT ? ni_finding_kind(hit)->id : "-", pasted[i].from);
+            there = there || (pasted[i].id && strcmp(ni_finding_id(f.at[k].id), pasted[i].id) == 0);
+        if (pasted[i].id ? !there || f.n > 2 : hit != NI_F_NONE)
+            fail_msg("%s: %s (%s)", pasted[i].line, hit != NI_F_NONE ? ni_finding_id(hit) : "-",
+                     pasted[i].from);
     }
 }
 
@@ -429,7 +429,7 @@ static void test_causes(void **state)
     (void)state;
     for (size_t i = 0; i < NI_COUNT(causes); i++) {
         struct ni_log *log = judged(causes[i].text, &f);
-        const char *id = log->cause ? ni_finding_kind(log->cause->id)->id : NULL;
+        const char *id = log->cause ? ni_finding_id(log->cause->id) : NULL;
 
         if ((id && causes[i].id ? strcmp(id, causes[i].id) != 0 : id != causes[i].id) ||
             !strstr(log->sentence, causes[i].words))
@@ -502,9 +502,9 @@ static void test_troubleshooting(void **state)
 {
     static struct ni_findings f;
     static char section[512], heading[512], line[512];
-    static bool listed[NI_F_COUNT];
+    static bool listed[NI_F_END];
     FILE *file = fopen("docs/guides/troubleshooting.md", "r");
-    enum ni_finding_id id = NI_F_COUNT;
+    ni_finding_number id = NI_F_NONE;
     bool wanted = false;
 
     (void)state;
@@ -519,7 +519,7 @@ static void test_troubleshooting(void **state)
             id = told(heading, &f);
             if (strstr(heading, "Using network Socket"))
                 wanted = false; /* judged by all lines: test_pasted */
-            if (wanted && id == NI_F_COUNT)
+            if (wanted && id == NI_F_NONE)
                 fail_msg("%s leads to no finding", heading);
         }
         if (wanted && strncmp(line, "Findings: ", 10) == 0) {
@@ -527,7 +527,7 @@ static void test_troubleshooting(void **state)
 
             if (strchr(line, ',') && !strchr(line, '.') && fgets(next, sizeof(next), file))
                 (void)strncat(line, next, sizeof(line) - strlen(line) - 1);
-            (void)snprintf(next, sizeof(next), "`%s`", ni_finding_kind(id)->id);
+            (void)snprintf(next, sizeof(next), "`%s`", ni_finding_id(id));
             if (!strstr(line, next))
                 fail_msg("%s: the program says %s, the page %s", heading, next, line);
             listed[id] = true;
@@ -538,7 +538,7 @@ static void test_troubleshooting(void **state)
     for (unsigned i = 0; i < ni_patterns_count; i++)
         if (ni_patterns[i].take == NI_TAKE_FAULT && !listed[ni_patterns[i].id])
             fail_msg("docs/guides/troubleshooting.md: no entry leads to %s (%s)",
-                     ni_finding_kind(ni_patterns[i].id)->id, ni_patterns[i].text);
+                     ni_finding_id(ni_patterns[i].id), ni_patterns[i].text);
 }
 
 int main(void)

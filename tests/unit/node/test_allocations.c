@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which HCAs are the pod's: the variables, and the sources that count where no variable names one.
    */
+#include "findings/device.h"
 #include "lib/node_tree.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
@@ -123,12 +124,12 @@ static void test_info(void **state)
     static const struct {
         const char *json;
         const char *want;
-        enum ni_finding_id finding; /* NI_F_COUNT: none */
+        ni_finding_number finding; /* NI_F_NONE: none */
     } cases[] = {
         {"{\"0000:a3:00.2\":{\"rdma\":{\"rdma_dev\":\"mlx5_6\"}}}", "mlx5_9",
-         NI_F_COUNT}, /* the list counts */
-        {" {\"0000:A3:00.2\":{}} ", "mlx5_9", NI_F_COUNT},
-        {"{\"0000:03:00.2\":{\"rdma\":{\"rdma_dev\":\"mlx5_9\"}}}", "mlx5_9", NI_F_COUNT},
+         NI_F_NONE}, /* the list counts */
+        {" {\"0000:A3:00.2\":{}} ", "mlx5_9", NI_F_NONE},
+        {"{\"0000:03:00.2\":{\"rdma\":{\"rdma_dev\":\"mlx5_9\"}}}", "mlx5_9", NI_F_NONE},
         {"{\"0000:03:00.2\":{\"rdma\":{\"rdma_dev\":\"mlx5_8\"}}}", "mlx5_9",
          NI_F_ALLOC_RDMA_DEV_DIFFERS},
         {"{\"0000:03:00.2\":{\"rdma\":{\"rdma_dev\":\"a,b\"}}}", "mlx5_9", NI_F_ALLOC_INFO_INVALID},
@@ -139,8 +140,8 @@ static void test_info(void **state)
         {"{\"0000:a3:00.2\":{}} x", "mlx5_9", NI_F_ALLOC_INFO_INVALID},
         {"{", "mlx5_9", NI_F_ALLOC_INFO_INVALID},
         {"{\"a\":[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}", "mlx5_9", NI_F_ALLOC_INFO_INVALID},
-        {"{\"nonsense\":{}}", "mlx5_9", NI_F_COUNT},
-        {"{}", "mlx5_9", NI_F_COUNT},
+        {"{\"nonsense\":{}}", "mlx5_9", NI_F_NONE},
+        {"{}", "mlx5_9", NI_F_NONE},
         {"{\"[[[[[[[[[[[[[[[[[[[\\\"\":3}", "mlx5_9", NI_F_ALLOC_INFO_INVALID},
     };
     (void)state;
@@ -153,7 +154,7 @@ static void test_info(void **state)
         assert_int_equal(pod.f.n, 0);
         pod.ask.all = true;
         gather();
-        bool ok = cases[i].finding == NI_F_COUNT ? pod.f.n == 0 : found(cases[i].finding);
+        bool ok = cases[i].finding == NI_F_NONE ? pod.f.n == 0 : found(cases[i].finding);
         if (strcmp(hcas(), cases[i].want) != 0 || !ok)
             fail_msg("`%s`: %s, %u findings", cases[i].json, hcas(), pod.f.n);
     }

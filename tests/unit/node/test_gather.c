@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs and what GPUDirect needs, the process, and nccl.conf. */
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "lib/node_tree.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is read only where it decides: rates, NUMA nodes, old peer memory, what is at the places
    that NCCL makes up. */
+#include "findings/device.h"
 #include "lib/node_tree.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GID tables: read no farther than needed, to the end where that does not settle it, and whose each
    entry is. */
+#include "findings/device.h"
 #include "lib/node_tree.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"

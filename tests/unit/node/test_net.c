@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses, routes and interfaces as /proc/net and /sys/class/net tell them. */
+#include "findings/device.h"
 #include "lib/node_tree.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RDMA devices and their ports, and where they sit on the PCI tree. */
+#include "findings/device.h"
 #include "lib/node_tree.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DRA device metadata (KEP-5304): where the files are, the objects in them, what of a device counts. */
+#include "findings/device.h"
 #include "lib/node_tree.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"

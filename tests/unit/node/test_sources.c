@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources beside PCIDEVICE_* and DRA metadata: the SR-IOV DRA driver's variables, network-status,
    device nodes, interfaces, a host network; and what they say of each other. */
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "lib/node_tree.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
@@ -83,27 +85,27 @@ static void test_netstatus(void **state)
 {
     static const struct {
         const char *json, *want;
-        enum ni_finding_id finding; /* NI_F_COUNT: none */
+        ni_finding_number finding; /* NI_F_NONE: none */
     } cases[] = {
-        {"[" INFO(PCI("0000:03:00.2")) "]", "mlx5_9", NI_F_COUNT},
-        {"[" INFO("") "," INFO(PCI("0000:A3:00.2")) "]", "mlx5_6", NI_F_COUNT},
+        {"[" INFO(PCI("0000:03:00.2")) "]", "mlx5_9", NI_F_NONE},
+        {"[" INFO("") "," INFO(PCI("0000:A3:00.2")) "]", "mlx5_6", NI_F_NONE},
         {"[" INFO(PCI("0000:a3:00.2")) "," INFO(PCI("0000:03:00.2")) "]", "mlx5_9 mlx5_6",
-         NI_F_COUNT},
-        {"[" INFO(PCI("0000:03:00.2")) "," INFO(PCI("0000:03:00.2")) "]", "mlx5_9", NI_F_COUNT},
-        {"[" INFO(PCI_RDMA("0000:03:00.2", "\"mlx5_9\"")) "]", "mlx5_9", NI_F_COUNT},
-        {"[" INFO(PCI_RDMA("0000:03:00.2", "\"mlx5_9,mlx5_8\"")) "]", "mlx5_9", NI_F_COUNT},
-        {"[" INFO(PCI_RDMA("0000:03:00.2", "\"\"")) "]", "mlx5_9", NI_F_COUNT},
-        {"[" INFO(PCI_RDMA("0000:03:00.2", "{}")) "]", "mlx5_9", NI_F_COUNT},
+         NI_F_NONE},
+        {"[" INFO(PCI("0000:03:00.2")) "," INFO(PCI("0000:03:00.2")) "]", "mlx5_9", NI_F_NONE},
+        {"[" INFO(PCI_RDMA("0000:03:00.2", "\"mlx5_9\"")) "]", "mlx5_9", NI_F_NONE},
+        {"[" INFO(PCI_RDMA("0000:03:00.2", "\"mlx5_9,mlx5_8\"")) "]", "mlx5_9", NI_F_NONE},
+        {"[" INFO(PCI_RDMA("0000:03:00.2", "\"\"")) "]", "mlx5_9", NI_F_NONE},
+        {"[" INFO(PCI_RDMA("0000:03:00.2", "{}")) "]", "mlx5_9", NI_F_NONE},
         {"[" INFO(PCI_RDMA("0000:03:00.2", "\"mlx5_0\"")) "]", "mlx5_9",
          NI_F_ALLOC_RDMA_DEV_DIFFERS},
         {"[" INFO(PCI_RDMA("0000:03:00.2", "\"a b\"")) "]", "mlx5_9", NI_F_ALLOC_INFO_INVALID},
         {"[" INFO(PCI("eth0")) "]", "", NI_F_ALLOC_ID_INVALID},
-        {"[" INFO("") "]", "", NI_F_COUNT}, /* device-info missing */
-        {"[" INFO(",\"device-info\":{}") "]", "", NI_F_COUNT},
-        {"[" INFO(",\"device-info\":[]") ",3,null]", "", NI_F_COUNT},
-        {"[]", "", NI_F_COUNT},
-        {"", "", NI_F_COUNT}, /* too early: the annotation is not yet written */
-        {" \t", "", NI_F_COUNT},
+        {"[" INFO("") "]", "", NI_F_NONE}, /* device-info missing */
+        {"[" INFO(",\"device-info\":{}") "]", "", NI_F_NONE},
+        {"[" INFO(",\"device-info\":[]") ",3,null]", "", NI_F_NONE},
+        {"[]", "", NI_F_NONE},
+        {"", "", NI_F_NONE}, /* too early: the annotation is not yet written */
+        {" \t", "", NI_F_NONE},
         {INFO(PCI("0000:03:00.2")), "", NI_F_ALLOC_INFO_INVALID}, /* not an array */
         {"7", "", NI_F_ALLOC_INFO_INVALID},
         {"[", "", NI_F_ALLOC_INFO_INVALID},
@@ -119,7 +121,7 @@ static void test_netstatus(void **state)
             else
                 set_env(entry);
             gather();
-            bool ok = cases[i].finding == NI_F_COUNT ? pod.f.n == 0 : found(cases[i].finding);
+            bool ok = cases[i].finding == NI_F_NONE ? pod.f.n == 0 : found(cases[i].finding);
             if (strcmp(hcas(), cases[i].want) != 0 || !ok)
                 fail_msg("`%s`: %s, %u findings", cases[i].json, hcas(), pod.f.n);
             assert_int_equal(pod.inv.source, cases[i].want[0] ? NI_SRC_NETSTATUS : NI_SRC_NONE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the sources say of each other, variables that are there twice, and JSON of the greatest
    size. */
+#include "findings/device.h"
 #include "lib/node_tree.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
@@ -14,7 +15,7 @@ static void node(void)
     roce("0000:a3:00.2", "mlx5_6");
 }
 
-static unsigned count(enum ni_finding_id id)
+static unsigned count(ni_finding_number id)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < pod.f.n; i++)

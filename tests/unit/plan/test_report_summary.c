@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <cmocka.h>
 
+#include "findings/device.h"
 #include "lib/report_node.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/findings.h"
@@ -98,10 +99,12 @@ static void finding_json(struct ni_text *out, const struct ni_view *view)
 static void test_finding(void **state)
 {
     char want[512];
-    const char *hint = ni_finding_kind(NI_F_HCA_PORT_DOWN)->hint;
+    struct ni_text hint = NI_TEXT(NI_FINDING_HINT);
     (void)state;
+    ni_put_hint(&hint, NI_F_HCA_PORT_DOWN);
     snprintf(want, sizeof(want),
-             "warning: hca.port.down: mlx5_8/1: port is DOWN, not ACTIVE; left out. %s\n", hint);
+             "warning: hca.port.down: mlx5_8/1: port is DOWN, not ACTIVE; left out. %s\n",
+             hint.buf);
     assert_string_equal(written(finding_text), want);
     const char *text = written(finding_json);
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
@@ -109,7 +112,7 @@ static void test_finding(void **state)
     assert_string_equal(text_at(j, "id"), "hca.port.down");
     assert_string_equal(text_at(j, "severity"), "warning");
     assert_string_equal(text_at(j, "subject"), "mlx5_8/1");
-    assert_string_equal(text_at(j, "hint"), hint);
+    assert_string_equal(text_at(j, "hint"), hint.buf);
     json_decref(j);
 }
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../preflight/fabric.h"
+#include "findings/job.h"
 #include "lib/trials.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -90,7 +91,7 @@ static void explain(void)
         fprintf(stderr, "fault %d: a %u b %u rail %u percent %d\n", (int)w.fault[i].kind,
                 w.fault[i].a, w.fault[i].b, w.fault[i].rail, w.fault[i].percent);
     for (unsigned i = 0; i < w.f.n; i++)
-        fprintf(stderr, "%s: %s: %s\n", ni_finding_kind(w.f.at[i].id)->id, w.f.at[i].subject,
+        fprintf(stderr, "%s: %s: %s\n", ni_finding_id(w.f.at[i].id), w.f.at[i].subject,
                 w.f.at[i].message);
 }
 
@@ -111,7 +112,7 @@ static void check_verdicts(void)
     }
 }
 
-static unsigned found(enum ni_finding_id id)
+static unsigned found(ni_finding_number id)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < w.f.n; i++)
@@ -119,12 +120,12 @@ static unsigned found(enum ni_finding_id id)
     return n;
 }
 
-static void only(enum ni_finding_id id, unsigned n, const char *subject, const char *part)
+static void only(ni_finding_number id, unsigned n, const char *subject, const char *part)
 {
     if (w.f.n != n || found(id) != n || (n > 0 && !strstr(w.f.at[0].subject, subject)) ||
         (n > 0 && !strstr(w.f.at[0].message, part))) {
         explain();
-        fail_msg("not only %u of %s about %s", n, ni_finding_kind(id)->id, subject);
+        fail_msg("not only %u of %s about %s", n, ni_finding_id(id), subject);
     }
 }
 
@@ -147,7 +148,7 @@ static void one_fault(void **state)
 {
     static const struct {
         enum fault_kind kind;
-        enum ni_finding_id id;
+        ni_finding_number id;
         int percent;
     } rows[] = {
         {PORT, NI_F_JOB_RAIL_FAILED, 1},    {PORT, NI_F_JOB_RAIL_FAILED, 0},

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "findings/job.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
@@ -342,7 +343,7 @@ static const char *answer(int fd)
 #define RANK(rank, ranks, key) \
     ", \"party.rank\": " #rank ", \"party.ranks\": " #ranks ", \"party.key\": \"" key "\"}"
 
-static bool reported(enum ni_finding_id id, const char *subject, const char *part)
+static bool reported(ni_finding_number id, const char *subject, const char *part)
 {
     for (unsigned i = 0; i < shared->findings.n; i++) {
         const struct ni_finding *it = &shared->findings.at[i];
@@ -674,7 +675,7 @@ static void test_no_key_no_rank(void **state)
 }
 
 /* Without a key another job can have the same pod 0: on a host network it has the same address. */
-static void meet_without_key(bool host_network, enum ni_finding_id id)
+static void meet_without_key(bool host_network, ni_finding_number id)
 {
     pid_t pid[2];
 
@@ -1480,7 +1481,7 @@ static void stalls(int ms, int64_t rounds_ms)
     assert_true(reported(NI_F_JOB_POD_LOST, "trainer-2", "1 of 4 pods"));
     for (unsigned i = 0; i < shared->findings.n; i++)
         assert_true(shared->findings.at[i].id == NI_F_JOB_POD_LOST ||
-                    ni_finding_kind(shared->findings.at[i].id)->severity != NI_ERROR);
+                    ni_finding_severity(shared->findings.at[i].id) != NI_ERROR);
     assert_null(strstr(line_of(1), "pod 0 "));
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gdr.level and memlock.raise. */
+#include "findings/device.h"
+#include "findings/pod.h"
 #include "lib/rules_node.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

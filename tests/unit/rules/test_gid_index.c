@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gid.pick and gid.index: each port's right GID, and whether one number, a search setting or
    nothing is exported. One scenario each is in the goldens gid-*, rail-link-local, user-gid-*. */
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "lib/rules_node.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"

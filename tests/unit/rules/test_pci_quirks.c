@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rail.cross, vf.merge and nic.merge: what NCCL has to be told because it reads addresses as text.
    */
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "lib/rules_node.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hca.ports and hca.list: which ports NCCL gets, and how the list is spelt. One scenario each is in the
    goldens all-ports-down, pci-domain, dual-port, many-visible. */
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "lib/rules_node.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Locked memory: why a low limit stays low, and where it does no harm, as doctor tells it. */
 #include "doctor/checks.h"
+#include "findings/pod.h"
 #include "lib/doctor_node.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/known.h"

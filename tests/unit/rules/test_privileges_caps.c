@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What --keep-caps and --drop-caps come to, from the process's own sets. */
+#include "findings/pod.h"
 #include "lib/rules_node.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"

@@ -2,6 +2,8 @@
 /* --require and --mode=rdma: what holds, what does not, and the reason. */
 #include <errno.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "lib/rules_node.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
@@ -42,7 +44,7 @@ static int good_node(void **state)
 }
 
 /* Only this is demanded, and it does not hold; `why` is in the reason and in the finding. */
-static void refused(unsigned bit, enum ni_finding_id id, const char *why)
+static void refused(unsigned bit, ni_finding_number id, const char *why)
 {
     node.policy.require = bit;
     node_decide();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who wins: environment, conf file, rule. What mode and the user's network do to the whole plan.
    PCI distances. Each mode is in the goldens mode-*. */
+#include "findings/setting.h"
 #include "lib/rules_node.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"

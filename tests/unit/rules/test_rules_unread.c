@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What cannot be read is not guessed: no weaker source decides whose the HCAs are, no GPUDirect
    level is made for an HCA whose place is unknown, no GID is picked among several addresses. */
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "lib/node_tree.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
@@ -44,7 +46,7 @@ static bool is_left_unset(const char *name, const char *why)
 }
 
 /* Whether a finding of that kind has these words. */
-static bool tells(enum ni_finding_id id, const char *words)
+static bool tells(ni_finding_number id, const char *words)
 {
     for (unsigned i = 0; i < pod.f.n; i++) {
         if (pod.f.at[i].id == id && strstr(pod.f.at[i].message, words))

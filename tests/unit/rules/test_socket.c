@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* socket.ifname: every name written is up with an address, since NCCL dies on any other list. One
    scenario each is in the goldens bond, rail-link-local, ib-with-ipoib, ib-without-ipoib. */
+#include "findings/setting.h"
 #include "lib/rules_node.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"

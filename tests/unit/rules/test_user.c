@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* user.values: what NCCL takes silently, said aloud; nothing is changed. */
+#include "findings/setting.h"
 #include "lib/rules_node.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -23,7 +24,7 @@ static void decide_with(const char *entry)
     node_decide();
 }
 
-static const struct ni_finding *finding(enum ni_finding_id id)
+static const struct ni_finding *finding(ni_finding_number id)
 {
     for (unsigned i = 0; i < node.findings.n; i++) {
         if (node.findings.at[i].id == id)
@@ -117,21 +118,21 @@ static void test_names(void **state)
 {
     static const struct {
         const char *entry;
-        enum ni_finding_id want; /* NI_F_COUNT: none */
+        ni_finding_number want; /* NI_F_NONE: none */
     } cases[] = {
-        {"NCCL_DEBUG=INFO", NI_F_COUNT},
-        {"NCCL_OTHER_PLUGINS_OWN=1", NI_F_COUNT},
+        {"NCCL_DEBUG=INFO", NI_F_NONE},
+        {"NCCL_OTHER_PLUGINS_OWN=1", NI_F_NONE},
         {"NCCL_IB_GID_INDX=3", NI_F_USER_NAME_MISSPELT},
-        {"NCCL_IB_CUDA_SUPPORT=1", NI_F_COUNT},
+        {"NCCL_IB_CUDA_SUPPORT=1", NI_F_NONE},
         {"NCCL_DEBUG=", NI_F_USER_VALUE_EMPTY},
-        {"NCCL_NO_SIGN_BUT_ODD.", NI_F_COUNT},
-        {"XNCCL_IB_GID_INDX=3", NI_F_COUNT},
+        {"NCCL_NO_SIGN_BUT_ODD.", NI_F_NONE},
+        {"XNCCL_IB_GID_INDX=3", NI_F_NONE},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         decide_with(cases[i].entry);
-        bool ok = cases[i].want == NI_F_COUNT ? node.findings.n == 0
-                                              : node.findings.n == 1 && has(cases[i].want);
+        bool ok = cases[i].want == NI_F_NONE ? node.findings.n == 0
+                                             : node.findings.n == 1 && has(cases[i].want);
         if (!ok)
             fail_msg("%s: %u findings", cases[i].entry, node.findings.n);
         if (node.findings.n)
@@ -448,16 +449,16 @@ static void test_first_socket(void **state)
 {
     static const struct {
         const char *entry, *family;
-        enum ni_finding_id id; /* NI_F_COUNT: none */
+        ni_finding_number id; /* NI_F_NONE: none */
     } cases[] = {
         {"NCCL_SOCKET_IFNAME=^docker0", NULL, NI_F_USER_SOCKET_FIRST},
         {"NCCL_SOCKET_IFNAME==lo", NULL, NI_F_USER_SOCKET_FIRST},
         {"NCCL_SOCKET_IFNAME==lo", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_USER_SOCKET_NONE},
-        {"NCCL_SOCKET_IFNAME=^lo", NULL, NI_F_COUNT},
-        {"NCCL_SOCKET_IFNAME=^", NULL, NI_F_COUNT}, /* counts as unset */
-        {"NCCL_SOCKET_IFNAME==six,net1", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_COUNT},
+        {"NCCL_SOCKET_IFNAME=^lo", NULL, NI_F_NONE},
+        {"NCCL_SOCKET_IFNAME=^", NULL, NI_F_NONE}, /* counts as unset */
+        {"NCCL_SOCKET_IFNAME==six,net1", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_NONE},
         {"NCCL_SOCKET_IFNAME==local", NULL, NI_F_USER_SOCKET_FIRST},
-        {"NCCL_SOCKET_IFNAME==local", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_COUNT},
+        {"NCCL_SOCKET_IFNAME==local", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_NONE},
         {"NCCL_SOCKET_IFNAME==down0", NULL, NI_F_USER_SOCKET_NONE},
     };
     for (size_t i = 0; i < NI_COUNT(cases); i++) {

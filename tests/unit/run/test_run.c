@@ -8,6 +8,8 @@
 #include "cli/context.h"
 #include "cli/flow.h"
 #include "cli/option.h"
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "main.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -52,6 +54,8 @@ static void decide(unsigned verb, struct ni_text *t)
     const struct ni_inventory *inv = &context.inventory;
     const struct ni_plan *plan = &context.plan;
     const struct ni_limit *m = &plan->memlock;
+    ni_finding_number all[NI_MAX_KINDS];
+    const unsigned n = ni_list_finding_kinds(all);
     memset(&context.inventory, 0, sizeof(context.inventory));
     memset(&context.plan, 0, sizeof(context.plan));
     memset(&context.findings, 0, sizeof(context.findings));
@@ -68,14 +72,15 @@ static void decide(unsigned verb, struct ni_text *t)
                 origin[plan->setting[i].origin]);
     ni_putf(t, "sockets %s\nmemlock %lld %lld\n", plan->sockets, (long long)m->soft,
             (long long)m->hard);
-    for (unsigned id = 0; id < NI_F_COUNT; id++) {
-        const struct ni_finding_kind *kind = ni_finding_kind(id);
+    for (unsigned i = 0; i < n; i++) {
+        const ni_finding_number id = all[i];
+
         if (id == NI_F_FACT_UNREADABLE || id == NI_F_ALLOC_INFO_INVALID ||
             id == NI_F_ALLOC_RDMA_DEV_DIFFERS || id == NI_F_GPU_HCA_PASSED_OVER ||
             id == NI_F_USER_NICS_FUSED)
             continue; /* of what only `plan` reads: rates and PCIe links, too */
-        if (kind->severity >= NI_WARNING && ni_findings_has(&context.findings, id))
-            ni_putf(t, "finding %s\n", kind->id);
+        if (ni_finding_severity(id) >= NI_WARNING && ni_findings_has(&context.findings, id))
+            ni_putf(t, "finding %s\n", ni_finding_id(id));
     }
     assert_false(t->cut);
 }

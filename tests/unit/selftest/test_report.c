@@ -11,6 +11,8 @@
 #include <jansson.h>
 #include <cmocka.h>
 
+#include "findings/pod.h"
+#include "findings/verbs.h"
 #include "lib/report_node.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/findings.h"

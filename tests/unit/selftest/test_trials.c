@@ -2,6 +2,8 @@
 /* Which ports a self-test tries, by which index, and what each way to fail is said to mean. */
 #include "lib/doctor_node.h"
 
+#include "findings/device.h"
+#include "findings/verbs.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
@@ -246,7 +248,7 @@ static void judge(void)
 }
 
 /* Judged, it is exactly this finding. */
-static void assert_means(enum ni_finding_id id, const char *words)
+static void assert_means(ni_finding_number id, const char *words)
 {
     judge();
     /* the limit is the process's, so one finding for all ports */
@@ -273,7 +275,7 @@ static void test_errnos(void **state)
     static const struct {
         enum ni_pair_step step;
         int err;
-        enum ni_finding_id id;
+        ni_finding_number id;
         const char *words;
     } cases[] = {
         {NI_PAIR_FIND, ENOSYS, NI_F_VERBS_OPEN, "step `find`: ENOSYS: the device or its driver"},
@@ -421,7 +423,7 @@ static void test_completion(void **state)
         "step `bulk writes`: status 4, vendor_err 81: IBV_WC_LOC_PROT_ERR: the HCA cannot access "
         "memory that was just registered, as happens with IOMMU translation; see iommu.translated");
     /* the finding named is one that doctor gives */
-    assert_string_equal(ni_finding_kind(NI_F_IOMMU_TRANSLATED)->id, "iommu.translated");
+    assert_string_equal(ni_finding_id(NI_F_IOMMU_TRANSLATED), "iommu.translated");
     RESULT.wc = 2;
     assert_means(NI_F_VERBS_TRANSFER, "IBV_WC_LOC_QP_OP_ERR: the device cannot send here");
     RESULT.wc = 5;

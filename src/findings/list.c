@@ -1,59 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The catalogue of findings, and the list to which facts, rules and tools append. */
+/* The list of findings, to which facts, rules and tools append. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings/device.h"
+#include "findings/setting.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
-static const struct ni_finding_kind catalogue[] = {
-#define NI_FINDING_KIND(name, id, severity, hint) {id, severity, hint},
-    NI_FINDINGS(NI_FINDING_KIND)
-#undef NI_FINDING_KIND
-};
-_Static_assert(NI_COUNT(catalogue) == NI_F_COUNT, "one entry for each id");
-
-const struct ni_finding_kind *ni_finding_kind(enum ni_finding_id id)
-{
-    return &catalogue[id];
-}
-
-unsigned ni_finding_named(struct ni_span id)
-{
-    unsigned kind = 0;
-
-    while (kind < NI_F_COUNT && !ni_span_is(id, catalogue[kind].id))
-        kind++;
-    return kind;
-}
-
-static int cmp_ids(const void *x, const void *y)
-{
-    const enum ni_finding_id *a = x, *b = y;
-
-    return strcmp(catalogue[*a].id, catalogue[*b].id);
-}
-
-void ni_finding_kinds_sort(enum ni_finding_id sorted[NI_F_COUNT])
-{
-    for (unsigned i = 0; i < NI_F_COUNT; i++)
-        sorted[i] = i;
-    qsort(sorted, NI_F_COUNT, sizeof(sorted[0]), cmp_ids);
-}
-
-const char *ni_severity_text(enum ni_severity severity)
-{
-    static const char *const text[] = {"info", "warning", "error"};
-
-    return text[severity];
-}
-
-void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject, const char *fmt,
+void ni_report(struct ni_findings *f, ni_finding_number id, const char *subject, const char *fmt,
                ...)
 {
     struct ni_finding it = {.id = id};
-    bool has[NI_F_COUNT] = {false};
+    bool has[NI_F_END] = {false};
     unsigned again = 0; /* findings with the id of an earlier one */
     struct ni_text s = ni_text_on(it.subject, sizeof(it.subject));
 
@@ -86,7 +46,7 @@ static int cmp(const void *x, const void *y)
     int order = strcmp(a->subject, b->subject);
 
     if (order == 0)
-        order = strcmp(catalogue[a->id].id, catalogue[b->id].id);
+        order = strcmp(ni_finding_id(a->id), ni_finding_id(b->id));
     return order ? order : strcmp(a->message, b->message);
 }
 
@@ -100,11 +60,11 @@ unsigned ni_findings_count(const struct ni_findings *f, enum ni_severity severit
     unsigned n = 0;
 
     for (unsigned i = 0; i < f->n; i++)
-        n += catalogue[f->at[i].id].severity == severity;
+        n += ni_finding_severity(f->at[i].id) == severity;
     return n;
 }
 
-bool ni_findings_has(const struct ni_findings *f, enum ni_finding_id id)
+bool ni_findings_has(const struct ni_findings *f, ni_finding_number id)
 {
     for (unsigned i = 0; i < f->n; i++) {
         if (f->at[i].id == id)
@@ -124,7 +84,7 @@ enum relation {
 
 /* The weaker one is never of a greater severity, so that no exit status changes. */
 static const struct {
-    enum ni_finding_id stronger, weaker;
+    ni_finding_number stronger, weaker;
     enum relation relation;
 } pairs[] = {
     {NI_F_ALLOC_NO_UVERBS, NI_F_HCA_NODE_MISSING, ANY},

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of the findings about the pods of a job beside each other. */
+#ifndef NCCL_INIT_FINDINGS_JOB_H
+#define NCCL_INIT_FINDINGS_JOB_H
+
+#include "nccl_init/findings.h"
+
+enum {
+    NI_F_JOB_CPU_DIFFERS = NI_FINDINGS_JOB,
+    NI_F_JOB_GID_SAME,
+    NI_F_JOB_GPUS_DIFFER,
+    NI_F_JOB_HOSTID_SAME,
+    NI_F_JOB_KEY_HOST,
+    NI_F_JOB_KEY_NAME,
+    NI_F_JOB_LINK_DIFFERS,
+    NI_F_JOB_MISSING,
+    NI_F_JOB_MTU_DIFFERS,
+    NI_F_JOB_NEIGHBOUR_WRONG,
+    NI_F_JOB_PACKETS_RESENT,
+    NI_F_JOB_PATH_BROKEN,
+    NI_F_JOB_PATH_FAILED,
+    NI_F_JOB_PATH_SLOW,
+    NI_F_JOB_PATH_UNSTEADY,
+    NI_F_JOB_PKEY_DIFFERS,
+    NI_F_JOB_POD_LOST,
+    NI_F_JOB_RAIL_ALL,
+    NI_F_JOB_RAIL_FAILED,
+    NI_F_JOB_RAIL_SLOW,
+    NI_F_JOB_RAIL_UNTRIED,
+    NI_F_JOB_RAILS_CROSSED,
+    NI_F_JOB_RAILS_DIFFER,
+    NI_F_JOB_RANK_TWICE,
+    NI_F_JOB_RATE_DIFFERS,
+    NI_F_JOB_RATE_LOW,
+    NI_F_JOB_RDMA_NONE,
+    NI_F_JOB_REFUSED,
+    NI_F_JOB_SETTING_DIFFERS,
+    NI_F_JOB_SETTING_SLOWS,
+    NI_F_JOB_SOFTWARE_DIFFERS,
+    NI_F_JOB_SUBNET_DIFFERS,
+    NI_F_JOB_TRANSPORT_DIFFERS,
+    NI_FINDINGS_JOB_END
+};
+
+extern const struct ni_finding_kind ni_job_findings[];
+
+#endif

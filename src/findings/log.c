@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings about what NCCL and the programs around it printed. In the order of the ids, as in
+   log.h. */
+#include "findings/log.h"
+
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+
+const struct ni_finding_kind ni_log_findings[] = {
+    {
+        .number = NI_F_LOG_ALGO,
+        .id = "log.algo.none",
+        .cost = NI_COST_FAILS,
+        .user = "unset NCCL_ALGO and NCCL_PROTO, or name a pair that supports this collective.",
+    },
+    {
+        .number = NI_F_LOG_ALONE,
+        .id = "log.alone",
+        .cost = NI_COST_FAILS,
+        .user = "give each process its rank: torchrun's --nnodes, WORLD_SIZE, mpirun; build "
+                "nccl-tests with MPI=1.",
+    },
+    {
+        .number = NI_F_LOG_COLLECTIVE,
+        .id = "log.collective.differs",
+        .cost = NI_COST_FAILS,
+        .user = "all ranks must call the same collectives, in the same order, with the same sizes.",
+    },
+    {
+        .number = NI_F_LOG_COMM_ID,
+        .id = "log.comm-id",
+        .cost = NI_COST_FAILS,
+        .user = "unset NCCL_COMM_ID; torchrun and mpirun do not need it.",
+    },
+    {
+        .number = NI_F_LOG_CUDA,
+        .id = "log.cuda",
+        .cost = NI_COST_FAILS,
+        .user = "read the error.",
+        .admin = "look for Xid in the node's kernel log.",
+    },
+    {
+        .number = NI_F_LOG_CUDA_DEVICE,
+        .id = "log.cuda.device",
+        .cost = NI_COST_FAILS,
+        .user = "request as many GPUs as processes, and let each use that of its LOCAL_RANK.",
+    },
+    {
+        .number = NI_F_LOG_CUDA_FABRIC,
+        .id = "log.cuda.fabric",
+        .cost = NI_COST_FAILS,
+        .admin = "check nvidia-fabricmanager and the NVSwitches of that node.",
+    },
+    {
+        .number = NI_F_LOG_CUDA_IMAGE,
+        .id = "log.cuda.image",
+        .cost = NI_COST_FAILS,
+        .user = "take an image whose CUDA fits.",
+        .admin = "or install a newer driver.",
+    },
+    {
+        .number = NI_F_LOG_CUDA_KERNEL,
+        .id = "log.cuda.kernel",
+        .cost = NI_COST_FAILS,
+        .user = "run it with CUDA_LAUNCH_BLOCKING=1.",
+        .admin = "look for Xid in the kernel log.",
+    },
+    {
+        .number = NI_F_LOG_CUDA_MEMORY,
+        .id = "log.cuda.memory",
+        .cost = NI_COST_FAILS,
+        .user = "look which processes use that GPU (nvidia-smi), and need less memory.",
+    },
+    {
+        .number = NI_F_LOG_CUMEM,
+        .id = "log.cumem.differs",
+        .cost = NI_COST_FAILS,
+        .user = "set NCCL_CUMEM_HOST_ENABLE=0 on all ranks.",
+    },
+    {
+        .number = NI_F_LOG_DIAG,
+        .id = "log.diag",
+        .cost = NI_COST_MAY_FAIL,
+        .user = "read all NCCL DIAG lines; NCCL_IB_HCA is allowed to differ from pod to pod.",
+    },
+    {
+        .number = NI_F_LOG_EXCEPTION,
+        .id = "log.exception",
+        .cost = NI_COST_FAILS,
+        .user = "read the traceback in this rank's log; the other ranks' errors follow from it.",
+    },
+    {
+        .number = NI_F_LOG_EXIT,
+        .id = "log.exit",
+        .cost = NI_COST_FAILS,
+        .user = "read this rank's own log. Signal 9 often comes from the kernel's OOM killer.",
+    },
+    {
+        .number = NI_F_LOG_FAILED,
+        .id = "log.failed",
+        .cost = NI_COST_FAILS,
+        .user = "set NCCL_DEBUG=INFO and look at the rank that failed first.",
+    },
+    {
+        .number = NI_F_LOG_FILES,
+        .id = "log.files",
+        .cost = NI_COST_FAILS,
+        .admin = "raise the limit of open files (LimitNOFILE of the runtime, ulimits).",
+    },
+    {
+        .number = NI_F_LOG_GDR,
+        .id = "log.gdr",
+        .cost = NI_COST_SLOWER,
+        .user = "run `nccl-init doctor` in these pods; it says why.",
+    },
+    {
+        .number = NI_F_LOG_GPU_SHARED,
+        .id = "log.gpu.shared",
+        .cost = NI_COST_FAILS,
+        .user = "give each process its own GPU (LOCAL_RANK), and each node its own NODE_RANK.",
+    },
+    {
+        .number = NI_F_LOG_HCA_FATAL,
+        .id = "log.hca.fatal",
+        .cost = NI_COST_FAILS,
+        .admin = "check the kernel log, the firmware and ACS; take the HCA out of service.",
+    },
+    {
+        .number = NI_F_LOG_HCA_PORT,
+        .id = "log.hca.port",
+        .cost = NI_COST_MAY_FAIL,
+        .admin = "check the cable and the switch port, and find what changes the addresses.",
+    },
+    {
+        .number = NI_F_LOG_LEFT,
+        .id = "log.left",
+        .cost = NI_COST_FAILS,
+        .user = "look in this rank's program for the reason; the log does not show it.",
+    },
+    {
+        .number = NI_F_LOG_LIBIBVERBS,
+        .id = "log.libibverbs",
+        .cost = NI_COST_SLOWER,
+        .user = "install libibverbs1 and ibverbs-providers (RHEL: libibverbs) in the image.",
+    },
+    {
+        .number = NI_F_LOG_LINES_LOST,
+        .id = "log.lines.lost",
+        .cost = NI_COST_NOTHING,
+        .user = "set RAY_DEDUP_LOGS=0 for Ray.",
+    },
+    {
+        .number = NI_F_LOG_NONE,
+        .id = "log.none",
+        .cost = NI_COST_DEMAND,
+        .user = "run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH.",
+    },
+    {
+        .number = NI_F_LOG_PEER_DIED,
+        .id = "log.peer.died",
+        .cost = NI_COST_FAILS,
+        .user = "find the rank that failed first, and read its log.",
+    },
+    {
+        .number = NI_F_LOG_PEER_REFUSED,
+        .id = "log.peer.refused",
+        .cost = NI_COST_FAILS,
+        .user = "check whether that pod runs, and check its NCCL_SOCKET_IFNAME.",
+    },
+    {
+        .number = NI_F_LOG_PEER_SILENT,
+        .id = "log.peer.silent",
+        .cost = NI_COST_FAILS,
+        .user = "find the rank that failed first.",
+        .admin = "check link, MTU, PFC and firewall.",
+    },
+    {
+        .number = NI_F_LOG_PEER_STRANGER,
+        .id = "log.peer.stranger",
+        .cost = NI_COST_MAY_FAIL,
+        .user = "keep probes, scanners and the service mesh off the job's ports.",
+    },
+    {
+        .number = NI_F_LOG_PEER_UNREACHABLE,
+        .id = "log.peer.unreachable",
+        .cost = NI_COST_FAILS,
+        .admin_first = true,
+        .admin = "check NetworkPolicies and routes.",
+        .user = "check NCCL_SOCKET_IFNAME.",
+    },
+    {
+        .number = NI_F_LOG_PINNED,
+        .id = "log.pinned",
+        .cost = NI_COST_FAILS,
+        .user = "run `nccl-init doctor` in that pod; it sees the limit.",
+        .admin = "raise it.",
+    },
+    {
+        .number = NI_F_LOG_PLAN_DIFFERS,
+        .id = "log.plan.differs",
+        .cost = NI_COST_IGNORED,
+        .user = "find what sets it: the launcher, the image or an nccl.conf.",
+    },
+    {
+        .number = NI_F_LOG_PORT,
+        .id = "log.port",
+        .cost = NI_COST_FAILS,
+        .user = "give each job its own MASTER_PORT; an earlier attempt may still listen.",
+    },
+    {
+        .number = NI_F_LOG_PROVIDER,
+        .id = "log.provider",
+        .cost = NI_COST_SLOWER,
+        .user = "install the provider that fits the node's driver in the image (rdma-core, or its "
+                "vendor's package).",
+    },
+    {
+        .number = NI_F_LOG_RAILS_DIFFER,
+        .id = "log.rails.differ",
+        .cost = NI_COST_MAY_FAIL,
+        .user = "request the same number of RDMA devices in each pod.",
+    },
+    {
+        .number = NI_F_LOG_RANKS_MISSING,
+        .id = "log.ranks.missing",
+        .cost = NI_COST_FAILS,
+        .user = "check whether, and when, these pods started; pass their logs too.",
+    },
+    {
+        .number = NI_F_LOG_RDMA_REMOTE,
+        .id = "log.rdma.remote",
+        .cost = NI_COST_FAILS,
+        .user = "look in the other rank's log for an event of its HCA or an earlier error.",
+    },
+    {
+        .number = NI_F_LOG_RENDEZVOUS,
+        .id = "log.rendezvous",
+        .cost = NI_COST_FAILS,
+        .user = "check rank 0's log, MASTER_ADDR and MASTER_PORT.",
+    },
+    {
+        .number = NI_F_LOG_SHM,
+        .id = "log.shm",
+        .cost = NI_COST_FAILS,
+        .user = "check /dev/shm of the container: its owner, its mode, which ranks share it.",
+    },
+    {
+        .number = NI_F_LOG_SOCKET_FAMILY,
+        .id = "log.socket-family",
+        .cost = NI_COST_FAILS,
+        .user = "unset NCCL_SOCKET_FAMILY, or give the pods addresses of that family.",
+    },
+    {
+        .number = NI_F_LOG_SOCKETS,
+        .id = "log.sockets",
+        .cost = NI_COST_RDMA,
+        .user = "run `nccl-init doctor` in these pods; it says why.",
+    },
+    {
+        .number = NI_F_LOG_TIMEOUT,
+        .id = "log.timeout",
+        .cost = NI_COST_FAILS,
+        .user = "find the rank that is missing or in another collective; then test the rails "
+                "(`nccl-init preflight`).",
+    },
+    {
+        .number = NI_F_LOG_UNFINISHED,
+        .id = "log.unfinished",
+        .cost = NI_COST_FAILS,
+        .user = "look at the ranks that have no line, or whose last line is the oldest.",
+    },
+    {
+        .number = NI_F_LOG_VERSION_DIFFERS,
+        .id = "log.version.differs",
+        .cost = NI_COST_FAILS,
+        .user = "start all ranks from the same image.",
+    },
+    {
+        .number = NI_F_LOG_WARN,
+        .id = "log.warn",
+        .cost = NI_COST_FAILS,
+        .user = "search for this text in NCCL's issues.",
+    },
+};
+_Static_assert(NI_COUNT(ni_log_findings) == NI_FINDINGS_LOG_END - NI_FINDINGS_LOG,
+               "one row for each");

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of the findings about what NCCL and the programs around it printed. */
+#ifndef NCCL_INIT_FINDINGS_LOG_H
+#define NCCL_INIT_FINDINGS_LOG_H
+
+#include "nccl_init/findings.h"
+
+enum {
+    NI_F_LOG_ALGO = NI_FINDINGS_LOG,
+    NI_F_LOG_ALONE,
+    NI_F_LOG_COLLECTIVE,
+    NI_F_LOG_COMM_ID,
+    NI_F_LOG_CUDA,
+    NI_F_LOG_CUDA_DEVICE,
+    NI_F_LOG_CUDA_FABRIC,
+    NI_F_LOG_CUDA_IMAGE,
+    NI_F_LOG_CUDA_KERNEL,
+    NI_F_LOG_CUDA_MEMORY,
+    NI_F_LOG_CUMEM,
+    NI_F_LOG_DIAG,
+    NI_F_LOG_EXCEPTION,
+    NI_F_LOG_EXIT,
+    NI_F_LOG_FAILED,
+    NI_F_LOG_FILES,
+    NI_F_LOG_GDR,
+    NI_F_LOG_GPU_SHARED,
+    NI_F_LOG_HCA_FATAL,
+    NI_F_LOG_HCA_PORT,
+    NI_F_LOG_LEFT,
+    NI_F_LOG_LIBIBVERBS,
+    NI_F_LOG_LINES_LOST,
+    NI_F_LOG_NONE,
+    NI_F_LOG_PEER_DIED,
+    NI_F_LOG_PEER_REFUSED,
+    NI_F_LOG_PEER_SILENT,
+    NI_F_LOG_PEER_STRANGER,
+    NI_F_LOG_PEER_UNREACHABLE,
+    NI_F_LOG_PINNED,
+    NI_F_LOG_PLAN_DIFFERS,
+    NI_F_LOG_PORT,
+    NI_F_LOG_PROVIDER,
+    NI_F_LOG_RAILS_DIFFER,
+    NI_F_LOG_RANKS_MISSING,
+    NI_F_LOG_RDMA_REMOTE,
+    NI_F_LOG_RENDEZVOUS,
+    NI_F_LOG_SHM,
+    NI_F_LOG_SOCKET_FAMILY,
+    NI_F_LOG_SOCKETS,
+    NI_F_LOG_TIMEOUT,
+    NI_F_LOG_UNFINISHED,
+    NI_F_LOG_VERSION_DIFFERS,
+    NI_F_LOG_WARN,
+    NI_FINDINGS_LOG_END
+};
+
+extern const struct ni_finding_kind ni_log_findings[];
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings about the container: capabilities, limits, shared memory, host name, first process. In
+   the order of the ids, as in pod.h. */
+#include "findings/pod.h"
+
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+
+const struct ni_finding_kind ni_pod_findings[] = {
+    {
+        .number = NI_F_CAPS_DROP_BOUNDING,
+        .id = "caps.drop.bounding",
+        .cost = NI_COST_IGNORED,
+        .user = "remove it from securityContext.capabilities, or add SETPCAP there.",
+    },
+    {
+        .number = NI_F_CAPS_KEEP_MISSING,
+        .id = "caps.keep.missing",
+        .cost = NI_COST_MAY_FAIL,
+        .user = "add it to securityContext.capabilities and remove it from --drop-caps. For "
+                "CAP_IPC_LOCK without root, also run `setcap cap_ipc_lock=p nccl-init` in the "
+                "image, and do not set no_new_privs.",
+    },
+    {
+        .number = NI_F_EXEC_NO_ROOM,
+        .id = "exec.no-room",
+        .cost = NI_COST_DEMAND,
+        .note = "The command starts without them, unless --require or a short form of it is given.",
+        .user = "pass large values as files, or raise the stack limit (ulimit -s).",
+    },
+    {
+        .number = NI_F_EXEC_PID1_NO_INIT,
+        .id = "exec.pid1.no-init",
+        .cost = NI_COST_NOTHING,
+        .user = "start `tini -g -- nccl-init -- COMMAND` (docker: --init), or share the PID "
+                "namespace.",
+    },
+    {
+        .number = NI_F_HOST_NAME_LOOPBACK,
+        .id = "host.name.loopback",
+        .cost = NI_COST_MAY_FAIL,
+        .user = "start the job with --for=nccl,gloo, which sets GLOO_SOCKET_IFNAME, or correct "
+                "/etc/hosts (hostAliases).",
+    },
+    {
+        .number = NI_F_MEMLOCK_ELSEWHERE,
+        .id = "memlock.elsewhere",
+        .cost = NI_COST_MAY_FAIL,
+        .note = "Nothing to do if `ulimit -l` says unlimited where the command runs, or the "
+                "command has CAP_IPC_LOCK.",
+        .admin = "otherwise raise the limit for all pods (memlock.low).",
+    },
+    {
+        .number = NI_F_MEMLOCK_LOW,
+        .id = "memlock.low",
+        .cost = NI_COST_MAY_FAIL,
+        .user = "give a container that runs as root SYS_RESOURCE or IPC_LOCK "
+                "(securityContext.capabilities).",
+        .admin = "set memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity for "
+                 "containerd.",
+    },
+    {
+        .number = NI_F_MEMLOCK_TOO_LOW,
+        .id = "memlock.too-low",
+        .cost = NI_COST_FAILS,
+        .user = "give a container that runs as root SYS_RESOURCE or IPC_LOCK "
+                "(securityContext.capabilities).",
+        .admin = "set memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity for "
+                 "containerd.",
+    },
+    {
+        .number = NI_F_SHM_DEFAULT,
+        .id = "shm.default",
+        .cost = NI_COST_FAILS,
+        .user = "mount an emptyDir with `medium: Memory` at /dev/shm (docker: --shm-size=1g).",
+    },
+    {
+        .number = NI_F_SHM_SMALL,
+        .id = "shm.small",
+        .cost = NI_COST_MAY_FAIL,
+        .user = "give the emptyDir at /dev/shm 1 GiB or more (sizeLimit, or docker --shm-size).",
+    },
+    {
+        .number = NI_F_WAIT_OVER,
+        .id = "wait.over",
+        .cost = NI_COST_SLOWER,
+        .user = "wait longer (--wait), or check the network attachment, IPAM and the link.",
+    },
+};
+_Static_assert(NI_COUNT(ni_pod_findings) == NI_FINDINGS_POD_END - NI_FINDINGS_POD,
+               "one row for each");

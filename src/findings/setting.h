@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of the findings about what people set: variables, options, nccl.conf, demands,
+   interfaces. */
+#ifndef NCCL_INIT_FINDINGS_SETTING_H
+#define NCCL_INIT_FINDINGS_SETTING_H
+
+#include "nccl_init/findings.h"
+
+enum {
+    NI_F_CONF_CRLF = NI_FINDINGS_SETTING,
+    NI_F_CONF_FILE_OLD,
+    NI_F_CONF_HOME_DIFFERS,
+    NI_F_CONF_NVSHMEM,
+    NI_F_CONF_UNREADABLE,
+    NI_F_OPTION_INVALID,
+    NI_F_REQUIRE_GDR,
+    NI_F_REQUIRE_GPUS,
+    NI_F_REQUIRE_MEMLOCK,
+    NI_F_REQUIRE_PREFLIGHT,
+    NI_F_REQUIRE_RAILS,
+    NI_F_REQUIRE_RDMA,
+    NI_F_REQUIRE_ROCE_V2,
+    NI_F_REQUIRE_SELFTEST,
+    NI_F_REQUIRE_UNCLEAR,
+    NI_F_SOCKET_LEFT_OUT,
+    NI_F_SOCKET_NONE,
+    NI_F_SOCKET_UNUSABLE,
+    NI_F_USER_CROSS_NIC,
+    NI_F_USER_ENV_PLUGIN,
+    NI_F_USER_GDR_OFF,
+    NI_F_USER_GID_WRONG,
+    NI_F_USER_HCA_EXTRA,
+    NI_F_USER_HCA_FOREIGN,
+    NI_F_USER_HCA_LEFT_OUT,
+    NI_F_USER_HCA_NONE,
+    NI_F_USER_HCA_PREFIX,
+    NI_F_USER_NAME_MISSPELT,
+    NI_F_USER_NET_NONE,
+    NI_F_USER_NET_OTHER,
+    NI_F_USER_NICS_FUSED,
+    NI_F_USER_SOCKET_FIRST,
+    NI_F_USER_SOCKET_NONE,
+    NI_F_USER_SOCKET_OTHERS,
+    NI_F_USER_TOPO_UNREADABLE,
+    NI_F_USER_VALUE_EMPTY,
+    NI_F_USER_VALUE_IGNORED,
+    NI_FINDINGS_SETTING_END
+};
+
+extern const struct ni_finding_kind ni_setting_findings[];
+
+#endif
