@@ -39,10 +39,11 @@ enum {
     CHUNK_MIN = 8192, /* larger than any path MTU, so that a large packet is seen on each pair */
     CHUNK_FIRST = 65536,
     CHUNK_MAX = 1 << 20,
-    DEPTH = 16,     /* work requests of a queue pair in flight, and of a part of the window each */
-    READS_MAX = 16, /* RDMA reads in flight, if the device can */
-    FLIGHT_NS = 3000000,
-    TIMEOUT = 14, /* 4.096 us * 2^14: what is not acknowledged for 67 ms is sent again, */
+    DEPTH = 16,          /* work requests of a queue pair in flight, */
+    MOST_DEPTH = 128,    /* ... or so many where the rate times a nap and a round trip needs them */
+    READS_MAX = 16,      /* RDMA reads in flight, if the device can */
+    FLIGHT_NS = 3000000, /* what is in flight takes so long, if there is room for it */
+    TIMEOUT = 14,        /* 4.096 us * 2^14: what is not acknowledged for 67 ms is sent again, */
     /* ... so often; then IBV_WC_RETRY_EXC_ERR, after half a second. 7 means for ever on SoftRoCE
        (Linux 6.1 drivers/infiniband/sw/rxe/rxe_comp.c) */
     RETRIES = 6,
@@ -54,6 +55,8 @@ enum {
     /* Between polls while bulk moves: the requests in flight last longer, and a pod may have fewer
        processors than rails, or a quota of them. */
     NAP_NS = 20000,
+    /* The first request of a stream shows the rate: a nap would be a part of what it takes. */
+    SPIN_NS = 1000000,
     STALL_NS = 5000000 /* between polls: the process did not run */
 };
 #define SECOND   INT64_C(1000000000)
@@ -92,10 +95,12 @@ struct rail {
     size_t size, window;
     struct ibv_mr *target, *own; /* the peer has rights to the first only */
     struct ibv_cq *cq;
+    unsigned depth; /* work requests that a queue pair has room for */
     struct ibv_qp *qp[NI_ROLES][NI_MAX_QUEUES];
     struct lane lane[NI_MAX_QUEUES];
     uint64_t streams; /* the number of the stream, a part of the number of its requests */
     int64_t begin_ns, stalled_ns;
+    int64_t next_ns; /* when depth and chunk of the stream are set anew, from begin_ns on */
 };
 
 /* A step returns 0, an errno, or FAILED: the completion says more, or the data is wrong. */
@@ -322,6 +327,16 @@ static struct ni_rail_end describe_end(const struct rail *r, unsigned n_queue)
     return end;
 }
 
+/* Returns the number of work requests that each queue pair is to have room for, as far as the device
+   tells what it can. */
+static unsigned choose_depth(const struct rail *r)
+{
+    const int64_t most = least(MOST_DEPTH, r->attr.max_qp_wr);
+    const int64_t fits = r->attr.max_cqe / (int64_t)(2 * count_queues(r));
+
+    return least(most, fits) > DEPTH ? (unsigned)least(most, fits) : DEPTH;
+}
+
 /* Makes the queue pairs of this role, and writes down what the peer has to know of them. 0 or an
    errno. */
 static int make_queues(struct rail *r)
@@ -332,13 +347,16 @@ static int make_queues(struct rail *r)
     const unsigned set = queues_of(r, role), n = count_in(set);
     struct ni_rail_end *own = &task->own[role];
     struct ibv_qp_init_attr attr = {
-        .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+        .cap = {.max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
         .qp_type = IBV_QPT_RC,
         .sq_sig_all = 1,
     };
 
+    if (!r->cq)
+        r->depth = choose_depth(r);
+    attr.cap.max_send_wr = r->depth;
     if (!r->cq) /* twice: completions of a queue pair that began anew may still lie there */
-        r->cq = ibv_create_cq(r->context, (int)(2 * count_queues(r) * DEPTH), NULL, NULL, 0);
+        r->cq = ibv_create_cq(r->context, (int)(2 * count_queues(r) * r->depth), NULL, NULL, 0);
     attr.send_cq = attr.recv_cq = r->cq;
     *own = describe_end(r, n);
     for (unsigned q = 0; q < n; q++) {
@@ -492,13 +510,14 @@ static bool take_completion(struct rail *r, const struct ibv_wc *wc)
     return true;
 }
 
-/* Waits for one completion. Time in which this process does not run is noted: a pod may have a
-   quota of processors, and what waits for it is not lost on the way. 0 or an errno. */
-static int complete(struct rail *r, bool naps)
+/* Waits for one completion; naps, where it may, after spin_ns. Time in which this process does not
+   run is noted: a pod may have a quota of processors, and what waits for it is not lost on the way.
+   0 or an errno. */
+static int complete(struct rail *r, bool naps, int64_t spin_ns)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
     int64_t polled = now_ns();
-    const int64_t until = polled + PATIENCE;
+    const int64_t until = polled + PATIENCE, spin_until = polled + spin_ns;
 
     for (unsigned spin = 1;; spin++) {
         struct ibv_wc wc;
@@ -514,7 +533,7 @@ static int complete(struct rail *r, bool naps)
             return 0;
         if (n == 0 && now >= until)
             return ETIMEDOUT;
-        if (n == 0 && naps)
+        if (n == 0 && naps && now >= spin_until)
             (void)nanosleep(&nap, NULL);
         else if (n == 0 && spin % SPINS == 0)
             (void)sched_yield();
@@ -562,22 +581,30 @@ static void post(struct rail *r, const struct stream *s, unsigned q)
     }
 }
 
-/* Sets depth and chunk, after the first request has shown how fast the rail is. */
-static void speed_up(const struct rail *r, struct stream *s)
+/* Sets depth and chunk by how fast the rail was so far: first by one request, then when the time
+   has doubled, for a request alone shows the round trip more than the rate. */
+static void speed_up(struct rail *r, struct stream *s)
 {
-    int64_t moved = 0, took_ns = 1;
+    int64_t moved = 0, took_ns = 1, most = CHUNK_MAX;
     unsigned lanes = 0;
 
     for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
+        const struct lane *lane = &r->lane[q];
+
         if (!(s->set & 1U << q))
             continue;
-        moved += r->lane[q].moved;
-        took_ns = r->lane[q].took_ns > took_ns ? r->lane[q].took_ns : took_ns;
+        moved += lane->moved - (s->depth > 1 ? lane->flying * s->chunk : 0);
+        took_ns = lane->took_ns > took_ns ? lane->took_ns : took_ns;
+        most = least(most, (int64_t)lane->window);
         lanes++;
     }
-    s->depth = DEPTH;
-    s->chunk = moved * FLIGHT_NS / took_ns / DEPTH / lanes / CHUNK_MIN * CHUNK_MIN;
-    s->chunk = s->chunk < CHUNK_MIN ? CHUNK_MIN : least(s->chunk, CHUNK_MAX);
+    const int64_t flight = moved > 0 ? moved * FLIGHT_NS / took_ns / lanes : 0;
+    const int64_t chunk = flight / DEPTH / CHUNK_MIN * CHUNK_MIN;
+
+    s->chunk = least(chunk > CHUNK_MIN ? chunk : CHUNK_MIN, most);
+    s->depth = (unsigned)least(r->depth, flight / s->chunk);
+    s->depth = s->depth > DEPTH ? s->depth : DEPTH;
+    r->next_ns = 2 * took_ns;
 }
 
 /* Runs the stream; each lane of the set then says how it went. */
@@ -605,16 +632,17 @@ static void run_stream(struct rail *r, struct stream *s)
             flying += r->lane[q].flying;
         }
         if (flying > 0)
-            err = complete(r, s->bytes > PAGE);
+            err = complete(r, s->bytes > PAGE, s->depth == 1 ? SPIN_NS : 0);
         for (unsigned q = 0; q < NI_MAX_QUEUES && err != 0; q++) {
             if (r->lane[q].flying == 0)
                 continue;
             r->lane[q].err = err;
             r->lane[q].flying = 0;
         }
-        if (s->depth == 1)
+        const int64_t passed_ns = now_ns() - r->begin_ns;
+        if (s->depth == 1 || passed_ns >= r->next_ns)
             speed_up(r, s);
-        if (now_ns() - r->begin_ns >= s->limit_ns)
+        if (passed_ns >= s->limit_ns)
             s->bytes = 0;
     } while (flying > 0);
 }

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -29,7 +30,8 @@
 #undef ibv_query_port
 #undef ibv_reg_mr
 
-enum { N = 2, MRS = 8, QPS = 64, CQS = 8, PAGE = 4096, DEPTH = 16, WAITING = 512 };
+enum { N = 2, MRS = 8, QPS = 64, CQS = 8, PAGE = 4096, DEPTH = 16, WAITING = 2048 };
+enum { READS = 16, POLL_NS = 50, NAP_NS = 80000, MOST_WR = 128, ALL_OF_IT = 8 << 20 };
 
 /* Which call fails. */
 enum call {
@@ -79,7 +81,33 @@ static struct {
     unsigned n_warmed;                    /* datagrams to an IPv4 address */
     in_addr_t warmed;                     /* the last */
     uint64_t moved[IBV_WR_RDMA_READ + 1]; /* bytes */
+    /* A link in virtual time. rate: bytes a nanosecond; 0: there is no link, and time is real. */
+    int64_t now_ns, rtt_ns, free_ns; /* free_ns: when it has sent all it was given */
+    unsigned rate;
+    int64_t ready_ns[CQS][WAITING]; /* by completion that waits */
+    int64_t read_ns[QPS][READS];    /* when the last reads of a queue pair are over, in a circle */
+    unsigned n_read[QPS];
+    int64_t most_behind_ns; /* of data that waits for the link */
 } fake;
+
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    if (fake.rate == 0)
+        return (int)syscall(SYS_clock_gettime, clock, ret);
+    fake.now_ns += POLL_NS;
+    *ret =
+        (struct timespec){.tv_sec = fake.now_ns / 1000000000, .tv_nsec = fake.now_ns % 1000000000};
+    return 0;
+}
+
+/* A nap on a machine with the usual timer slack. */
+int nanosleep(const struct timespec *nap, struct timespec *left)
+{
+    if (fake.rate == 0)
+        return (int)syscall(SYS_nanosleep, nap, left);
+    fake.now_ns += NAP_NS > nap->tv_nsec ? NAP_NS : nap->tv_nsec;
+    return 0;
+}
 
 static bool fails(enum call call)
 {
@@ -253,7 +281,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
     assert_ptr_equal(attr->recv_cq, attr->send_cq);
     assert_int_equal(attr->qp_type, IBV_QPT_RC);
     assert_int_equal(attr->sq_sig_all, 1);
-    assert_int_equal(attr->cap.max_send_wr, DEPTH);
+    assert_true(attr->cap.max_send_wr >= DEPTH);
+    assert_true(attr->cap.max_send_wr == DEPTH || attr->cap.max_send_wr <= MOST_WR);
     *qp = (struct ibv_qp){.context = pd->context,
                           .pd = pd,
                           .send_cq = attr->send_cq,
@@ -314,6 +343,28 @@ static void *within(uint64_t addr, size_t n, uint32_t key, bool remote)
     return NULL;
 }
 
+/* When the request of so many bytes is acknowledged: the link carries one after another, and a device
+   has not more than READS reads of a queue pair in flight. */
+static int64_t acknowledged_at(const struct ibv_qp *qp, bool reads, uint32_t bytes)
+{
+    const unsigned at = (unsigned)(qp - fake.qp);
+    int64_t *last = &fake.read_ns[at][fake.n_read[at] % READS];
+    int64_t begin_ns = fake.now_ns > fake.free_ns ? fake.now_ns : fake.free_ns;
+
+    if (fake.rate == 0)
+        return 0;
+    if (reads && *last > begin_ns)
+        begin_ns = *last;
+    fake.free_ns = begin_ns + bytes / fake.rate + 1;
+    if (fake.free_ns - fake.now_ns > fake.most_behind_ns)
+        fake.most_behind_ns = fake.free_ns - fake.now_ns;
+    if (reads) {
+        *last = fake.free_ns + fake.rtt_ns;
+        fake.n_read[at]++;
+    }
+    return fake.free_ns + fake.rtt_ns;
+}
+
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **which)
 {
     const struct ibv_sge *sge = wr->sg_list;
@@ -326,8 +377,12 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
         return fake.err;
     assert_int_equal(qp->state, IBV_QPS_RTS);
     assert_true(fake.done[qp->send_cq - fake.cq] < WAITING);
+    const bool again = fake.rate > 0 && fake.moved[wr->opcode] > ALL_OF_IT; /* the same bytes */
+
     fake.moved[wr->opcode] += sge->length;
-    if (reads || !fake.lost || sge->length <= 64)
+    if (again)
+        ;
+    else if (reads || !fake.lost || sge->length <= 64)
         memcpy(reads ? own : far, reads ? far : own, sge->length);
     if (fake.corrupt && reads && sge->length > 64)
         own[sge->length - 1] ^= 1;
@@ -336,6 +391,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
         return 0;
     const unsigned cq = (unsigned)(qp->send_cq - fake.cq);
     const bool bad = fake.posted == fake.fail_at || qp->qp_num == fake.bad_qp;
+    fake.ready_ns[cq][fake.done[cq]] = acknowledged_at(qp, reads, sge->length);
     fake.wc[cq][fake.done[cq]++] = (struct ibv_wc){.wr_id = wr->wr_id,
                                                    .qp_num = qp->qp_num,
                                                    .status = bad ? fake.status : IBV_WC_SUCCESS,
@@ -348,7 +404,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
     unsigned *done = &fake.done[cq - fake.cq];
 
     assert_int_equal(n, 1);
-    if (*done == 0)
+    if (*done == 0 || fake.ready_ns[cq - fake.cq][0] > fake.now_ns)
         return 0;
     if (fails(POLL_CQ))
         return -fake.err;
@@ -356,6 +412,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
     *wc = waiting[0];
     --*done;
     memmove(waiting, waiting + 1, *done * sizeof(*wc));
+    memmove(fake.ready_ns[cq - fake.cq], fake.ready_ns[cq - fake.cq] + 1, *done * sizeof(int64_t));
     return 1;
 }
 
@@ -632,6 +689,52 @@ static void test_has_an_end(void **state)
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
     expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
     assert_true(task[0].result[NI_ROLE_INITIATOR].read_mbps > 0);
+}
+
+/* A healthy link measures its rate: neither naps of 80 us nor the round trip count, whether one queue pair
+   moves or four do. */
+static void test_rate(void **state)
+{
+    static const unsigned gbps[] = {400, 800}, rtt_us[] = {5, 20};
+
+    for (unsigned i = 0; i < 8; i++) {
+        const unsigned rate = gbps[i & 1], queues = i & 4 ? 4 : 1;
+        const struct ni_pair_result *r = &task[0].result[NI_ROLE_INITIATOR];
+
+        (void)setup(state);
+        for (unsigned k = 0; k < N; k++) {
+            task[k].n_queue = NI_MAX_QUEUES;
+            task[k].queues[NI_ROLE_INITIATOR] = task[k].queues[NI_ROLE_TARGET] = (1U << queues) - 1;
+            task[k].batch = queues;
+            task[k].move_ms = 20;
+            fake.attr[k].max_qp_wr = 32768;
+            fake.attr[k].max_cqe = 4194303;
+            fake.attr[k].max_qp_init_rd_atom = READS;
+        }
+        connect_both();
+        fake.rate = rate / 8;
+        fake.rtt_ns = rtt_us[i >> 1 & 1] * 1000;
+        ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
+        fake.rate = 0;
+        expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
+        if (r->write_mbps < rate * 950 || r->read_mbps < rate * 950 || r->write_mbps > rate * 1020)
+            fail_msg("%u Gb/s, %u us, %u queue pairs: writes %lld, reads %lld", rate,
+                     rtt_us[i >> 1 & 1], queues, (long long)r->write_mbps, (long long)r->read_mbps);
+    }
+}
+
+/* A slow link has not more in flight than it carries in a retransmission time-out. */
+static void test_slow_link(void **state)
+{
+    (void)setup(state);
+    task[0].move_ms = task[1].move_ms = 1000;
+    fake.attr[0].max_qp_wr = fake.attr[1].max_qp_wr = 32768;
+    connect_both();
+    fake.rate = 1;
+    fake.rtt_ns = 20000;
+    ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
+    fake.rate = 0;
+    assert_true(fake.most_behind_ns < 20000000);
 }
 
 /* ---- several queue pairs ---- */
@@ -917,6 +1020,8 @@ int main(void)
         cmocka_unit_test_setup(test_untried, setup),
         cmocka_unit_test_setup(test_unmeasured, setup),
         cmocka_unit_test_setup(test_has_an_end, setup),
+        cmocka_unit_test_setup(test_rate, setup),
+        cmocka_unit_test_setup(test_slow_link, setup),
         cmocka_unit_test_setup(test_queues, setup),
         cmocka_unit_test_setup(test_again, setup),
         cmocka_unit_test_setup(test_self, setup),
