@@ -334,6 +334,24 @@ static void test_users_index_and_search(void **state)
     assert_true(has(NI_F_USER_GID_WRONG));
 }
 
+/* Index 0 is an index as any other: with it NCCL does not search, so a range that is none decides nothing. */
+static void test_range_beside_index(void **state)
+{
+    (void)state;
+    for (int index = -1; index <= 1; index++) {
+        char entry[32];
+
+        one_hca();
+        gid(0, "10.0.1.6", V2, OURS);
+        gid(1, "10.0.1.7", V2, OURS);
+        snprintf(entry, sizeof(entry), "NCCL_IB_GID_INDEX=%d", index);
+        node_env(entry);
+        node_env("NCCL_IB_ADDR_RANGE=none");
+        node_decide();
+        assert_int_equal(has(NI_F_USER_VALUE_IGNORED), index < 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_search_ends_link_local),
         cmocka_unit_test(test_users_index_on_some_ports),
         cmocka_unit_test(test_users_index_and_search),
+        cmocka_unit_test(test_range_beside_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
