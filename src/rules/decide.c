@@ -45,6 +45,17 @@ const char *ni_user_versions(const struct ni_work *w, const char *name)
     return value && ni_is_no_number(value) ? " up to 2.31.2" : "";
 }
 
+void ni_put_user_int(const struct ni_work *w, const char *name, struct ni_text *t)
+{
+    const char *value = ni_user_value(w, name);
+
+    if (value && ni_is_no_number(value))
+        ni_putf(t, "`%.40s`, which NCCL up to 2.31.2 reads as 0, and 2.32.3 as its default,",
+                value);
+    else
+        ni_putf(t, "%lld", (long long)ni_user_int(w, name, 0));
+}
+
 void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
                      ...)
 {

@@ -44,6 +44,8 @@ void ni_leave_out(const struct ni_work *w, unsigned port, ni_finding_number id, 
 int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise);
 /* Returns true if NCCL finds no digit in the value where it looks for a number. */
 bool ni_is_no_number(const char *value);
+/* Puts the user's number into a sentence; of a word what NCCL reads from it. */
+void ni_put_user_int(const struct ni_work *w, const char *name, struct ni_text *t);
 /* Returns " up to 2.31.2" if ni_user_int is right for these versions of NCCL only, else "". */
 const char *ni_user_versions(const struct ni_work *w, const char *name);
 

@@ -129,7 +129,11 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
     if (inv->gdr.peermem == NI_KNOWN)
         return true;
     if (off) {
-        *ret_why = "NCCL_DMABUF_ENABLE=0 and no peer memory module";
+        *ret_why =
+            ni_is_no_number(dmabuf)
+                ? "your NCCL_DMABUF_ENABLE is a word, for NCCL up to 2.31.2 the same as 0, and "
+                  "there is no peer memory module"
+                : "NCCL_DMABUF_ENABLE=0 and no peer memory module";
         ni_report(w->f, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
                   "NCCL%s leaves DMA-BUF off, and no peer memory module is loaded",
                   ni_user_versions(w, "NCCL_DMABUF_ENABLE"));

@@ -316,12 +316,14 @@ static void check_fusing(const struct ni_work *w, const struct taken *t, const c
     const char *nics = ni_user_value(w, merge_nics), *level = ni_user_value(w, merge_level);
     const char *force = ni_user_value(w, force_merge);
     const bool off = ni_user_int(w, merge_nics, 1) == 0, asks = asks_to_fuse(w);
+    struct ni_text zero = NI_TEXT(120);
 
-    if (asks && !off)
+    ni_put_user_int(w, merge_nics, &zero);
+    if (asks && (!off || ni_is_no_number(nics))) /* 2.32.3 takes no word for 0 */
         check_wide_level(w, level, t);
     if (off && ((force && *force) || (asks && t->n > 1)))
         ni_report(w->f, NI_F_USER_NICS_FUSED, merge_nics,
-                  "0 forbids what your %s asks for: the job may die",
+                  "%s forbids what your %s asks for: the job may die", zero.buf,
                   asks ? merge_level : force_merge);
     else if (apart && (asks || (nics && !level && !off)))
         ni_report(w->f, NI_F_USER_NICS_FUSED, asks ? merge_level : merge_nics, "%s", apart);

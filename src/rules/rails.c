@@ -230,22 +230,26 @@ static bool share_data_direct(const struct ni_hca *a, const struct ni_hca *b)
    ncclIbGetPciPath). */
 static void check_users(const struct ni_work *w)
 {
+    struct ni_text zero = NI_TEXT(120);
+
     if (!ni_user_value(w, variable) || ni_user_int(w, variable, 2) != 0)
         return;
+    ni_put_user_int(w, variable, &zero);
     for (unsigned i = 1; i < w->plan->n_chosen; i++) {
         const struct ni_hca *a = ni_chosen(w, i - 1).hca, *b = ni_chosen(w, i).hca;
 
         if (share_data_direct(a, b))
             ni_report(w->f, NI_F_USER_CROSS_NIC, variable,
-                      "0 does not keep %s and %s apart: they share one Data Direct function, and "
+                      "%s does not keep %s and %s apart: they share one Data Direct function, and "
                       "NCCL before 2.29.7 takes them for one port",
-                      a->name, b->name);
+                      zero.buf, a->name, b->name);
     }
     ni_report(
         w->f, NI_F_USER_CROSS_NIC, variable,
-        "0 does not keep all traffic on its rail: NCCL may still connect two rails, as rings and "
+        "%s does not keep all traffic on its rail: NCCL may still connect two rails, as rings and "
         "trees do in NVIDIA/nccl#2345; no route leads from one to another, and such a connection "
-        "fails after minutes");
+        "fails after minutes",
+        zero.buf);
 }
 
 /* Reports two ports that each have an address in both of their subnets: if a table in another pod

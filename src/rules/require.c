@@ -245,14 +245,18 @@ static bool is_each_device_read(const struct ni_work *w, struct ni_text *why)
 
 static bool has_gdr(const struct ni_work *w, struct ni_text *why)
 {
+    static const char read[] = "NCCL_NET_GDR_READ";
     const char *no = NULL;
 
     if (!has_gpus(w, why))
         return false;
     if (w->policy->gdr == NI_DIST_LOC)
         no = "--gdr=off switches it off";
-    else if (ni_user_int(w, "NCCL_NET_GDR_READ", 1) == 0)
-        no = "NCCL_NET_GDR_READ=0 switches it off for sending";
+    else if (ni_user_int(w, read, 1) == 0)
+        no = ni_is_no_number(ni_user_value(w, read))
+                 ? "your NCCL_NET_GDR_READ is a word: NCCL up to 2.31.2 reads 0, and does not send "
+                   "by it"
+                 : "NCCL_NET_GDR_READ=0 switches it off for sending";
     else if (ni_can_gdr(w, &no) && ni_findings_has(w->f, NI_F_GDR_DMABUF_RCCL))
         no = "RCCL before ROCm 7.12 needs NCCL_DMABUF_ENABLE=1 if there is no peer memory module";
     if (no)

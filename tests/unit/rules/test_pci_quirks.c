@@ -343,6 +343,38 @@ static void test_one_data_direct(void **state)
     }
 }
 
+/* Returns true if a finding of that kind has these words. */
+static bool tells(ni_finding_number id, const char *words)
+{
+    for (unsigned i = 0; i < node.findings.n; i++) {
+        if (node.findings.at[i].id == id && strstr(node.findings.at[i].message, words))
+            return true;
+    }
+    return false;
+}
+
+/* A word where NCCL reads a number: the finding names the word, and what each version reads. */
+static void test_words(void **state)
+{
+    static const char off[] =
+        "`off`, which NCCL up to 2.31.2 reads as 0, and 2.32.3 as its default";
+    static const char no[] = "`no`, which NCCL up to 2.31.2 reads as 0, and 2.32.3 as its default";
+
+    (void)state;
+    two_rails("10.0.1.6", "10.0.2.6");
+    route("10.0.1.0", 24, false, "net1");
+    route("10.0.2.0", 24, false, "net2");
+    node_env("NCCL_CROSS_NIC=off");
+    node_env("NCCL_IB_MERGE_NICS=no");
+    node_env("NCCL_NET_MERGE_LEVEL=SYS");
+    node_chain(&node.inv.hca[0].pci, "0000:00:01.0 0000:03:00.0", 0);
+    node_chain(&node.inv.hca[1].pci, "0000:80:01.0 0000:83:00.0", 1);
+    node_decide();
+    assert_true(tells(NI_F_USER_CROSS_NIC, off));
+    assert_true(tells(NI_F_USER_NICS_FUSED, no));
+    assert_true(tells(NI_F_USER_NICS_FUSED, "at different CPUs")); /* 2.32.3 fuses */
+}
+
 /* The user's list takes what the plan leaves out, here for its missing GID: NCCL fuses both. */
 static void test_merge_of_users_list(void **state)
 {
@@ -431,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_dual_port_pays),
         cmocka_unit_test(test_nic_merge),
         cmocka_unit_test(test_one_data_direct),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_merge_of_users_list),
         cmocka_unit_test(test_wide_level),
         cmocka_unit_test(test_user_forbids_fusing),

@@ -294,6 +294,9 @@ static void test_gdr_c2c(void **state)
     node_env("NCCL_NET_GDR_READ=0");
     refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "NCCL_NET_GDR_READ=0");
     node.n_env = 0;
+    node_env("NCCL_NET_GDR_READ=off");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "NCCL up to 2.31.2 reads 0");
+    node.n_env = 0;
     node_env("NOTHING=1");
     node_chain(&node.inv.gpu[1].pci, "0000:00:03.0 0000:11:00.0", 1); /* at the other CPU */
     refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "its nearest HCA is SYS");
