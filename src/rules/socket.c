@@ -152,8 +152,35 @@ static bool is_of_rail(const struct ni_work *w, const char *ifname)
     return false;
 }
 
-/* Returns the only interface beside the rails that has a routable address, for a pod without a
-   default route; NULL: there are none or several, or an address may be of any. */
+/* Returns true if NCCL may take a link-local address of the interface, although it has a routable
+   one, too: it takes the first. An address of the scope link, as IPv4LL has, comes before the
+   others whenever it was added (net/ipv4/devinet.c __inet_insert_ifa), and /proc does not show the
+   order. */
+static bool may_be_local(const struct ni_work *w, const char *ifname)
+{
+    const struct ni_inventory *inv = w->inv;
+    const char *family = ni_user_value(w, family_variable);
+
+    if (family && strcmp(family, "AF_INET6") == 0)
+        return false;
+    for (unsigned i = 0; i < inv->net.n_addr; i++) {
+        const struct ni_addr *a = &inv->net.addr[i];
+
+        if (ni_ip_is_v4(a->ip) && ni_ip_is_link_local(a->ip) && strcmp(a->ifname, ifname) == 0)
+            return true;
+    }
+    for (unsigned i = 0; i < inv->n_gid; i++) {
+        const struct ni_gid *g = &inv->gid[i];
+
+        if (g->owner == NI_OWNER_POD && ni_ip_is_v4(g->ip) && ni_ip_is_link_local(g->ip) &&
+            strcmp(g->ndev, ifname) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the only interface beside the rails that has a routable address, for a pod whose default
+   route names none; NULL: there are none or several, or an address may be of any. */
 static const char *sole_interface(const struct ni_work *w)
 {
     const unsigned by_name =
@@ -161,7 +188,7 @@ static const char *sole_interface(const struct ni_work *w)
     const struct ni_net *net = &w->inv->net;
     const char *sole = NULL;
 
-    w->plan->needs |= NI_NEED_IPV6; /* the default route of IPv6 may name it */
+    w->plan->needs |= NI_NEED_IPV6; /* the default route of IPv6 may name another */
     if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN || net->route_known != NI_KNOWN)
         return NULL;
     if (w->plan->needs & ~w->inv->read & ~by_name)
@@ -179,17 +206,28 @@ static const char *sole_interface(const struct ni_work *w)
     return sole && ni_find_netdev(w->inv, sole) ? sole : NULL;
 }
 
+/* Returns true if the default route is on a rail of which NCCL may take a link-local address. */
+static bool is_default_local(const struct ni_work *w)
+{
+    const char *name = w->inv->net.default_if;
+
+    return name[0] && is_of_rail(w, name) && may_be_local(w, name);
+}
+
 /* If /sys/class/net cannot be read, the route table decides. */
 const char *ni_pod_interface(const struct ni_work *w)
 {
     const char *by_route = w->inv->net.default_if;
-    const char *name = by_route[0] ? by_route : sole_interface(w);
+    const char *name = by_route[0] && !is_default_local(w) ? by_route : sole_interface(w);
 
     return name && !is_down(w, name) && has_address(w, name) ? name : NULL;
 }
 
 const char *ni_pod_interface_text(const struct ni_work *w)
 {
+    if (is_default_local(w))
+        return "the only interface beside the rails with a routable address (that of the default "
+               "route also has a link-local one)";
     return w->inv->net.default_if[0] ? "interface of the default route"
                                      : "the only interface beside the rails with a routable "
                                        "address (there is no default route)";
@@ -264,33 +302,6 @@ static struct address certain_address_of(const struct ni_work *w, const char *if
                                          const uint8_t *own)
 {
     return find_address(w, ifname, false, own);
-}
-
-/* Returns true if NCCL may take a link-local address of the interface, although it has a routable
-   one, too: it takes the first. An address of the scope link, as IPv4LL has, comes before the
-   others whenever it was added (net/ipv4/devinet.c __inet_insert_ifa), and /proc does not show the
-   order. */
-static bool may_be_local(const struct ni_work *w, const char *ifname)
-{
-    const struct ni_inventory *inv = w->inv;
-    const char *family = ni_user_value(w, family_variable);
-
-    if (family && strcmp(family, "AF_INET6") == 0)
-        return false;
-    for (unsigned i = 0; i < inv->net.n_addr; i++) {
-        const struct ni_addr *a = &inv->net.addr[i];
-
-        if (ni_ip_is_v4(a->ip) && ni_ip_is_link_local(a->ip) && strcmp(a->ifname, ifname) == 0)
-            return true;
-    }
-    for (unsigned i = 0; i < inv->n_gid; i++) {
-        const struct ni_gid *g = &inv->gid[i];
-
-        if (g->owner == NI_OWNER_POD && ni_ip_is_v4(g->ip) && ni_ip_is_link_local(g->ip) &&
-            strcmp(g->ndev, ifname) == 0)
-            return true;
-    }
-    return false;
 }
 
 /* Adds the interfaces of the chosen ports: for RoCE the one that has the GID's address, for
@@ -560,7 +571,7 @@ static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
     if (!pod)
         return local_rail(w)
                    ? "NCCL may take a link-local address of a rail's interface first, and "
-                     "there is no other interface"
+                     "no other interface is certain to reach the other pods"
                    : NULL;
     add_pod_interface(l, pod);
     return ": no chosen port has one with an address";
