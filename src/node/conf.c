@@ -77,6 +77,36 @@ static void keep_conf(struct conf_ctx *c, struct ni_span name, struct ni_span va
     ni_copy(e->file, sizeof(e->file), c->file);
 }
 
+struct ni_span ni_conf_meant(struct ni_span name, const char *begin, bool *ret_export)
+{
+    static const char export[] = "export ";
+    struct ni_span meant = ni_trim(name);
+
+    *ret_export = meant.n >= sizeof(export) && memcmp(meant.p, export, sizeof(export) - 1) == 0;
+    if (*ret_export) {
+        meant.p += sizeof(export) - 1;
+        meant.n -= sizeof(export) - 1;
+        meant = ni_trim(meant);
+    }
+    if (meant.n == name.n || !ni_is_name(meant, NI_DEV_NAME) || !ni_has_prefix(meant.p, begin))
+        return (struct ni_span){"", 0};
+    return meant;
+}
+
+/* Reports a name that has more in it than people see. */
+static void check_name(const struct conf_ctx *c, struct ni_span name)
+{
+    bool export;
+    const struct ni_span meant = ni_conf_meant(name, c->lib->prefix, &export);
+    char text[NI_DEV_NAME];
+
+    if (meant.n > 0 && ni_copyn(text, sizeof(text), meant.p, meant.n))
+        ni_report(c->p->f, NI_F_USER_NAME_MISSPELT, text,
+                  "in %s there is %s the name; %s takes it as part of the name, and reads no such "
+                  "variable",
+                  c->file, export ? "`export` before" : "a blank before or behind", c->lib->name);
+}
+
 /* Takes a line of a configuration file, as the library reads it. */
 static void conf_line(struct conf_ctx *c, const char *line)
 {
@@ -94,6 +124,8 @@ static void conf_line(struct conf_ctx *c, const char *line)
         name = ni_trim(name);
         value = without_comment(value);
     }
+    if (!c->lib->overrides)
+        check_name(c, name);
     if (!ni_is_name(name, NI_DEV_NAME) || !ni_has_prefix(name.p, c->lib->prefix))
         return; /* the library reads this file too late for other variables */
     c->crlf = c->crlf || (crlf && !c->lib->overrides);

@@ -441,6 +441,14 @@ static void put_set(struct ni_text *out, const struct ni_view *view)
     }
 }
 
+bool ni_is_of_conf_alone(const struct ni_view *view, unsigned i)
+{
+    const struct ni_conf_entry *e = &view->inv->conf[i];
+
+    return !e->overrides && ni_has_prefix(e->name, "NCCL_") && !ni_plan_get(view->plan, e->name) &&
+           ni_find_conf(view->inv, e->name) == e;
+}
+
 /* Puts the variables of NCCL that its configuration files set and that no rule decides: an image may
    bring them, and the environment does not show them. */
 static void put_conf(struct ni_text *out, const struct ni_view *view)
@@ -451,8 +459,7 @@ static void put_conf(struct ni_text *out, const struct ni_view *view)
     for (unsigned i = 0; i < inv->n_conf; i++) {
         const struct ni_conf_entry *e = &inv->conf[i];
 
-        if (e->overrides || !ni_has_prefix(e->name, "NCCL_") || ni_plan_get(view->plan, e->name) ||
-            ni_find_conf(inv, e->name) != e)
+        if (!ni_is_of_conf_alone(view, i))
             continue;
         ni_put(out, any ? "" : "\nAlso set in files, if the environment does not set them\n");
         any = true;

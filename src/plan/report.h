@@ -31,6 +31,9 @@ extern const struct ni_origin_words ni_origin_words[];
 
 /* Returns the link layer of the chosen ports. */
 enum ni_link ni_plan_link(const struct ni_view *view);
+/* Returns true if the entry of a configuration file is a variable of NCCL that no rule decides, in
+   the first file that sets it. */
+bool ni_is_of_conf_alone(const struct ni_view *view, unsigned i);
 /* Returns `to` if it raises the limit `now`; absent if the limit stays. */
 struct ni_num ni_raised_limit(struct ni_num now, int64_t to);
 

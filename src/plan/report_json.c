@@ -38,6 +38,29 @@ static void setting_json(struct ni_json *j, const struct ni_view *view, unsigned
     ni_json_text_or_null(j, "by_itself", s->by_itself);
 }
 
+/* Writes what NCCL's configuration files set and no rule decides; nothing if there is none. */
+static void conf_json(struct ni_json *j, const struct ni_view *view)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < view->inv->n_conf; i++) {
+        const struct ni_conf_entry *e = &view->inv->conf[i];
+
+        if (!ni_is_of_conf_alone(view, i))
+            continue;
+        if (!any)
+            ni_json_array(j, "conf");
+        any = true;
+        ni_json_object(j, NULL);
+        ni_json_text(j, "name", e->name);
+        ni_json_text(j, "value", e->value);
+        ni_json_text(j, "file", e->file);
+        ni_json_end(j);
+    }
+    if (any)
+        ni_json_end(j);
+}
+
 /* Writes the present limits, and those that `run` raises them to. */
 static void memlock_json(struct ni_json *j, const struct ni_view *view)
 {
@@ -67,6 +90,7 @@ void ni_put_plan_json(struct ni_text *out, const struct ni_view *view)
     ni_json_list(j, "claims", view, 0, inv->n_allocation, put_allocation_json);
     ni_json_devices(j, view, inv->n_hca);
     ni_json_list(j, "settings", view, 0, plan->n_setting, setting_json);
+    conf_json(j, view);
     memlock_json(j, view);
     ni_json_findings(j, view->findings);
     ni_json_end(j);

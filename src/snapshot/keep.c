@@ -13,6 +13,7 @@
 #include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
+#include "node/conf.h"
 #include "rules/init_process.h"
 #include "snapshot/keep_env.h"
 #include "snapshot/keep_forms.h"
@@ -911,17 +912,23 @@ static bool split_setting(struct ni_span s, struct ni_span *name, struct ni_span
 }
 
 /* Keeps the settings of an nccl.conf. NCCL does not take blanks off, so a name after a blank is
-   another name. */
+   another name, which a finding tells. */
 static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                            struct ni_text *ret)
 {
     struct ni_span line, name, value;
 
     while (next_line(&s, &line)) {
-        if (!split_setting(line, &name, &value) || !begins(name, "NCCL_") ||
-            !ni_is_name(name, NI_DEV_NAME))
+        bool export;
+
+        if (!split_setting(line, &name, &value))
             continue;
-        put_masked_setting(k, m, name, value, "NCCL_", ret);
+        const struct ni_span meant = ni_conf_meant(name, "NCCL_", &export);
+        if (meant.n > 0)
+            ni_put(ret, export ? "export " : " ");
+        else if (!begins(name, "NCCL_") || !ni_is_name(name, NI_DEV_NAME))
+            continue;
+        put_masked_setting(k, m, meant.n > 0 ? meant : name, value, "NCCL_", ret);
         ni_put(ret, "\n");
     }
 }

@@ -319,30 +319,36 @@ static const char *conf(void)
 
 static void test_conf_syntax(void **state)
 {
-    static const char *const cases[][2] = {
-        {"NCCL_A=1\\nNCCL_B=2", "NCCL_A=1|NCCL_B=2"},
-        {"NCCL_A=1\\nNCCL_A=2", "NCCL_A=1"}, /* the first definition wins */
-        {"#NCCL_A=1\\nNCCL_B=2", "NCCL_B=2"},
-        {" #NCCL_A=1\\nNCCL_B=2", "NCCL_B=2"}, /* a variable ` #A` to NCCL: not one of its own */
-        {"NCCL_A=1 # not a comment", "NCCL_A=1 # not a comment"},
-        {"NCCL_A=1\\r\\nNCCL_B=2\\r", "NCCL_A=1|NCCL_B=2"},
-        {"NCCL_A=\\r\\nNCCL_B", "NCCL_A="},
-        {"NCCL_A==eth0=", "NCCL_A==eth0="},
-        {"NCCL_A=  \\\"q\\\" ", "NCCL_A=  \"q\" "},
-        {"export NCCL_A=1\\nNCCL_B=2", "NCCL_B=2"},
-        {"=1\\nNCCL_B=2\\n\\n", "NCCL_B=2"},
-        {"NCCL_A", ""},
-        {"UCX_A=1\\nNCCL_B=2", "NCCL_B=2"}, /* read too late for others */
-        {"", ""},
+    static const struct {
+        const char *text, *conf;
+        unsigned odd; /* names that NCCL does not know, though they look right */
+    } cases[] = {
+        {"NCCL_A=1\\nNCCL_B=2", "NCCL_A=1|NCCL_B=2", 0},
+        {"NCCL_A=1\\nNCCL_A=2", "NCCL_A=1", 0}, /* the first definition wins */
+        {"#NCCL_A=1\\nNCCL_B=2", "NCCL_B=2", 0},
+        {" #NCCL_A=1\\nNCCL_B=2", "NCCL_B=2", 0}, /* a variable ` #A` to NCCL: not one of its own */
+        {"NCCL_A=1 # not a comment", "NCCL_A=1 # not a comment", 0},
+        {"NCCL_A=1\\r\\nNCCL_B=2\\r", "NCCL_A=1|NCCL_B=2", 0},
+        {"NCCL_A=\\r\\nNCCL_B", "NCCL_A=", 0},
+        {"NCCL_A==eth0=", "NCCL_A==eth0=", 0},
+        {"NCCL_A=  \\\"q\\\" ", "NCCL_A=  \"q\" ", 0},
+        {"export NCCL_A=1\\nNCCL_B=2", "NCCL_B=2", 1},
+        {" NCCL_A=1\\nNCCL_B =2\\nNCCL_C=3", "NCCL_C=3", 2},
+        {"\\texport  NCCL_A=1\\nexportNCCL_B=2\\nexport UCX_A=1", "", 1},
+        {"=1\\nNCCL_B=2\\n\\n", "NCCL_B=2", 0},
+        {"NCCL_A", "", 0},
+        {"UCX_A=1\\nNCCL_B=2", "NCCL_B=2", 0}, /* read too late for others */
+        {"", "", 0},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         pod_reset(NULL);
-        line("f etc/nccl.conf %s", cases[i][0]);
+        line("f etc/nccl.conf %s", cases[i].text);
         gather();
-        if (strcmp(conf(), cases[i][1]) != 0)
-            fail_msg("`%s`: `%s`", cases[i][0], conf());
-        assert_int_equal(pod.f.n, found(NI_F_CONF_CRLF));
+        if (strcmp(conf(), cases[i].conf) != 0)
+            fail_msg("`%s`: `%s`", cases[i].text, conf());
+        assert_int_equal(found(NI_F_USER_NAME_MISSPELT), cases[i].odd > 0);
+        assert_int_equal(pod.f.n, found(NI_F_CONF_CRLF) + cases[i].odd);
     }
 }
 
