@@ -64,7 +64,8 @@ enum {
     NI_FINDING_HINT = 480
 };
 
-/* Returns the row of a finding; NULL: there is none of this number. */
+/* Returns the row of a finding; that of NI_F_NONE, without id and hint, if there is none of this
+   number. */
 const struct ni_finding_kind *ni_finding_kind(ni_finding_number number);
 /* Return the id and the severity of a finding of the catalogue. */
 const char *ni_finding_id(ni_finding_number number);

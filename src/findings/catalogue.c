@@ -47,13 +47,15 @@ static const struct {
     [NI_COST_NOTHING] = {NI_INFO, "nothing is lost"},
 };
 
+static const struct ni_finding_kind none = {.number = NI_F_NONE, .id = "", .cost = NI_COST_NOTHING};
+
 const struct ni_finding_kind *ni_finding_kind(ni_finding_number number)
 {
     for (unsigned i = 0; i < NI_COUNT(subjects); i++) {
         if (number >= subjects[i].first && number < subjects[i].end)
             return &subjects[i].rows[number - subjects[i].first];
     }
-    return NULL;
+    return &none;
 }
 
 const char *ni_finding_id(ni_finding_number number)

@@ -39,7 +39,8 @@ void check_findings(const struct ni_findings *f)
     FUZZ_CHECK(f->n <= NI_MAX_FINDINGS, "%u findings", f->n);
     for (unsigned i = 0; i < f->n; i++) {
         const struct ni_finding *it = &f->at[i];
-        FUZZ_CHECK(ni_finding_kind(it->id), "finding %u has id %u", i, it->id);
+        FUZZ_CHECK(it->id != NI_F_NONE && ni_finding_kind(it->id)->number == it->id,
+                   "finding %u has id %u", i, it->id);
         check_line(it->subject, sizeof(it->subject), "a finding's subject");
         check_line(it->message, sizeof(it->message), "a finding's message");
         FUZZ_CHECK(it->message[0], "%s: no message", ni_finding_id(it->id));
