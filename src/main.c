@@ -41,15 +41,15 @@ static const struct ni_verb verbs[] = {
      "  # write them for fileKeyRef of Kubernetes\n"
      "  nccl-init env --format=k8s -o /run/nccl/env\n",
      "run, plan; docs/reference/usage.md", NULL},
-    {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,
+    {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL | NI_GATHER_IMAGE, NULL,
      "Shows each device found, whether it is chosen, each setting, and why.",
      "  # what would be set in this pod, and why\n"
      "  nccl-init plan\n"
      "  # the same for a recorded node\n"
      "  nccl-init plan --root=node.tree\n",
      "topo, doctor, explain; docs/reference/rules.md", "Look at this pod and node"},
-    {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor, NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF,
-     NULL,
+    {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor,
+     NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF | NI_GATHER_IMAGE, NULL,
      "Checks what no variable can fix: devices, links, IOMMU, limits, drivers, PID 1. Exit status "
      "1 if there is an error.",
      "  # what is wrong in this pod, worst first, and who can fix it\n"
@@ -81,7 +81,7 @@ static const struct ni_verb verbs[] = {
      "  nccl-init preflight --peers=trainer-0.job --rank=$RANK --ranks=8\n",
      "selftest, log; docs/reference/preflight.md", NULL},
     {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,
-     NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,
+     NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF | NI_GATHER_IMAGE, NULL,
      "Records this node and pod in a file. `plan --root=FILE.tree` shows the same on "
      "any machine.",
      "  # record this node without secrets\n"

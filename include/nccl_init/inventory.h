@@ -12,6 +12,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/image.h"
 #include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/process.h"
@@ -72,6 +73,7 @@ struct ni_inventory {
     /* GPUs demanded: the first of their nodes that does not open, and its -errno; "" */
     char gpu_node[24];
     int gpu_node_err;
+    const struct ni_image *image;  /* of node/image.c; NULL: nobody asked */
     bool for_doctor;               /* the facts for doctor were read, too */
     enum ni_netns_mode netns_mode; /* of RDMA devices */
     struct ni_gdr gdr;

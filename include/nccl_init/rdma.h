@@ -112,8 +112,9 @@ struct ni_hca {
     int netdev;                 /* the function's own netdev in this namespace; -1: none */
     enum ni_known netdev_known; /* ABSENT: it has none in this namespace */
     /* Only of allocated HCAs, for doctor. */
-    char fw[32], type[32]; /* fw_ver, hca_type; "": unknown */
-    struct ni_pcie link;   /* of a VF: its PF's */
+    char fw[32], type[32];    /* fw_ver, hca_type; "": unknown */
+    char driver[NI_DEV_NAME]; /* of its function: "mlx5_core"; "": unknown */
+    struct ni_pcie link;      /* of a VF: its PF's */
     struct ni_iommu iommu;
     struct ni_num handles, objects; /* RDMA cgroup: hca_handle, hca_object; NI_UNLIMITED for max */
 };

@@ -148,6 +148,7 @@ void ni_flow_decide(struct ni_context *ctx)
         .all = all,
         .health =
             (gathers & NI_GATHER_HEALTH) != 0 || preflight || policy->selftest != NI_DEMAND_OFF,
+        .image = (gathers & NI_GATHER_IMAGE) != 0,
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 

@@ -13,7 +13,8 @@ struct ni_context;
 enum {
     NI_GATHER_ALL = 1,    /* all HCAs, whole GID tables, all ways of GPUDirect RDMA */
     NI_GATHER_HEALTH = 2, /* facts for doctor's checks */
-    NI_GATHER_OFF = 4     /* the facts are gathered with --mode=off, too */
+    NI_GATHER_OFF = 4,    /* the facts are gathered with --mode=off, too */
+    NI_GATHER_IMAGE = 8   /* what the image brings for NCCL */
 };
 
 /* Carries out a verb. Returns the exit status. */

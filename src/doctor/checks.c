@@ -10,6 +10,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/image.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
@@ -541,6 +542,60 @@ static void check_init(struct check *c)
         ni_note_shell(c->w);
 }
 
+/* ---- the image ---- */
+
+/* Reports an HCA that libibverbs of the image cannot drive. It loads the providers that files of
+   /etc/libibverbs.d name, and shows no HCA for which none was loaded (rdma-core 56.1
+   libibverbs/dynamic_driver.c, init.c). A provider that is found anywhere counts. */
+static void check_provider(struct check *c, const struct ni_hca *h, const char *verbs)
+{
+    const struct ni_image *image = c->inv->image;
+    const char *provider = ni_provider_of(h->driver);
+
+    if (!saw(c, provider && image->known == NI_KNOWN))
+        return;
+    const struct ni_image_file *file = ni_find_in_image(image, NI_IMAGE_PROVIDER, provider);
+    if (!file)
+        ni_report(
+            c->f, NI_F_IMAGE_PROVIDER_MISSING, h->name,
+            "this image cannot drive %s: it has /%s, but no provider lib%s-rdmav*.so, so NCCL "
+            "finds no such HCA (by the names of files; nothing was loaded)",
+            provider, verbs, provider);
+    else if (!ni_find_in_image(image, NI_IMAGE_DRIVER, provider))
+        ni_report(c->f, NI_F_IMAGE_PROVIDER_MISSING, h->name,
+                  "this image cannot drive %s: it has /%s and /%s, but no file of "
+                  "/etc/libibverbs.d says `driver %s`, so NCCL finds no such HCA (by the names of "
+                  "files; nothing was loaded)",
+                  provider, verbs, file->path, provider);
+}
+
+/* Checks what NCCL needs of the image for RDMA. Where the image has neither libibverbs nor NCCL, it
+   is not the job's, or the command brings its own. */
+static void check_image(struct check *c)
+{
+    const struct ni_image *image = c->inv->image;
+    const struct ni_image_file *verbs = ni_find_in_image(image, NI_IMAGE_VERBS, NULL);
+    const struct ni_image_file *nccl = ni_find_in_image(image, NI_IMAGE_NCCL, NULL);
+    int last = -1;
+
+    if (!image || c->plan->transport != NI_NET_RDMA || c->plan->n_chosen == 0)
+        return;
+    if (image->late)
+        (void)saw(c, false);
+    if (!verbs && nccl && saw(c, image->known == NI_KNOWN))
+        ni_report(c->f, NI_F_IMAGE_VERBS_MISSING, "libibverbs.so.1",
+                  "this image has NCCL (/%s), but no libibverbs where the loader looks: NCCL uses "
+                  "sockets, unless the command says where one is (LD_LIBRARY_PATH)",
+                  nccl->path);
+    for (unsigned i = 0; verbs && i < c->plan->n_chosen; i++) {
+        const int hca = ni_chosen(c->w, i).port->hca;
+
+        if (hca != last)
+            check_provider(c, &c->inv->hca[hca], verbs->path);
+        last = hca;
+    }
+}
+
 /* ---- the table ---- */
 
 /* A check has one function: for the node as a whole, for each HCA or for each port of the pod. */
@@ -559,7 +614,7 @@ static const struct {
     {"gdr.driver", .whole = check_gdr_drivers}, {"gpu.imex", .whole = check_imex},
     {"nvshmem.ibgda", .whole = check_ibgda},    {"memlock.limit", .whole = check_memlock},
     {"shm.size", .whole = check_shm},           {"host.name", .whole = check_host_name},
-    {"pid1.init", .whole = check_init},
+    {"pid1.init", .whole = check_init},         {"image.rdma", .whole = check_image},
 };
 
 _Static_assert(NI_COUNT(checks) <= NI_MAX_CHECK, "room for each");

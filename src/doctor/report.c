@@ -18,6 +18,7 @@
 #include "nccl_init/text.h"
 #include "print/devices.h"
 #include "print/findings.h"
+#include "print/image.h"
 #include "print/json_write.h"
 #include "print/layout.h"
 #include "print/words.h"
@@ -319,6 +320,7 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct
     put_faults(out, view);
     put_good(out, view, diagnosis);
     put_rest(out, view, diagnosis);
+    ni_put_image(out, view);
 }
 
 /* The verdict, then a line for each finding: "error: iommu.translated: mlx5_0, mlx5_1: message". */
@@ -414,6 +416,7 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view, const s
     checks_json(j, d);
     ni_json_devices(j, view, ni_allocated_hcas(view->inv));
     node_json(j, view->inv);
+    ni_json_image(j, view);
     if (trials) {
         ni_json_object(j, "selftest");
         ni_json_trials(j, trials);

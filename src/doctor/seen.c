@@ -12,6 +12,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/image.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/net.h"
@@ -280,6 +281,42 @@ static void put_pid1(struct ni_text *t, const struct ni_view *view)
         ni_quote(t, s->init);
 }
 
+/* ---- the image ---- */
+
+static void put_image_version(struct ni_text *t, const struct ni_image *image,
+                              enum ni_image_kind kind, const char *name)
+{
+    const struct ni_image_file *f = ni_find_in_image(image, kind, NULL);
+
+    if (!f)
+        return;
+    ni_putf(t, "%s%s", t->len > 0 ? ", " : "", name);
+    ni_put(t, f->version[0] ? " " : "");
+    ni_quote(t, f->version);
+}
+
+/* "libibverbs 1.14.56.1 with mlx5, NCCL 2.28.9" */
+static void put_image(struct ni_text *t, const struct ni_view *view)
+{
+    const struct ni_image *image = view->inv->image;
+    const char *last = NULL;
+    struct ni_text own = NI_TEXT(256);
+
+    put_image_version(&own, image, NI_IMAGE_VERBS, "libibverbs");
+    for (unsigned i = 0; own.len > 0 && i < view->plan->n_chosen; i++) {
+        const struct ni_port *port = &view->inv->port[view->plan->chosen[i]];
+        const char *provider = ni_provider_of(view->inv->hca[port->hca].driver);
+
+        if (!provider || provider == last || !ni_find_in_image(image, NI_IMAGE_PROVIDER, provider))
+            continue;
+        ni_putf(&own, "%s%s", last ? " and " : " with ", provider);
+        last = provider;
+    }
+    put_image_version(&own, image, NI_IMAGE_NCCL, "NCCL");
+    put_image_version(&own, image, NI_IMAGE_RCCL, "RCCL");
+    ni_put(t, own.buf);
+}
+
 /* ---- the table ---- */
 
 static const struct {
@@ -295,7 +332,7 @@ static const struct {
     {"gdr.driver", "GPUDirect", put_gdr},       {"gpu.imex", "IMEX channel", put_imex},
     {"nvshmem.ibgda", "IBGDA", put_ibgda},      {"memlock.limit", "memlock", put_memlock},
     {"shm.size", "/dev/shm", put_shm},          {"host.name", "host name", put_host_name},
-    {"pid1.init", "PID 1", put_pid1},
+    {"pid1.init", "PID 1", put_pid1},           {"image.rdma", "image", put_image},
 };
 
 const char *ni_check_title(const char *id)
@@ -358,6 +395,8 @@ const char *ni_check_of_finding(ni_finding_number id)
         {NI_F_SHM_SMALL, "shm.size"},
         {NI_F_HOST_NAME_LOOPBACK, "host.name"},
         {NI_F_EXEC_PID1_NO_INIT, "pid1.init"},
+        {NI_F_IMAGE_PROVIDER_MISSING, "image.rdma"},
+        {NI_F_IMAGE_VERBS_MISSING, "image.rdma"},
     };
 
     for (unsigned i = 0; i < NI_COUNT(of); i++) {

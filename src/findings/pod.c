@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings about the container: capabilities, limits, shared memory, host name, first process. In
-   the order of the ids, as in pod.h. */
+/* Findings about the container: capabilities, limits, shared memory, host name, first process,
+   image. In the order of the ids, as in pod.h. */
 #include "findings/pod.h"
 
 #include "nccl_init/base.h"
@@ -41,6 +41,23 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .cost = NI_COST_MAY_FAIL,
         .user = "start the job with --for=nccl,gloo, which sets GLOO_SOCKET_IFNAME, or correct "
                 "/etc/hosts (hostAliases).",
+    },
+    {
+        .number = NI_F_IMAGE_PROVIDER_MISSING,
+        .id = "image.provider.missing",
+        .cost = NI_COST_RDMA,
+        .user =
+            "install the package with the providers (Debian, Ubuntu: ibverbs-providers; Fedora, "
+            "RHEL: libibverbs) in the image, of an rdma-core that knows this NIC, or mount the "
+            "node's libibverbs and providers.",
+    },
+    {
+        .number = NI_F_IMAGE_VERBS_MISSING,
+        .id = "image.verbs.missing",
+        .cost = NI_COST_MAY_FAIL,
+        .user =
+            "install libibverbs and its providers in the image (Debian, Ubuntu: libibverbs1 and "
+            "ibverbs-providers; Fedora, RHEL: libibverbs).",
     },
     {
         .number = NI_F_MEMLOCK_ELSEWHERE,

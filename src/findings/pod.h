@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of the findings about the container: capabilities, limits, shared memory, host name,
-   first process. */
+   first process, image. */
 #ifndef NCCL_INIT_FINDINGS_POD_H
 #define NCCL_INIT_FINDINGS_POD_H
 
@@ -12,6 +12,8 @@ enum {
     NI_F_EXEC_NO_ROOM,
     NI_F_EXEC_PID1_NO_INIT,
     NI_F_HOST_NAME_LOOPBACK,
+    NI_F_IMAGE_PROVIDER_MISSING,
+    NI_F_IMAGE_VERBS_MISSING,
     NI_F_MEMLOCK_ELSEWHERE,
     NI_F_MEMLOCK_LOW,
     NI_F_MEMLOCK_TOO_LOW,

@@ -21,6 +21,7 @@
 #include "node/gid.h"
 #include "node/gpu.h"
 #include "node/health.h"
+#include "node/image.h"
 #include "node/net.h"
 #include "node/pci.h"
 #include "node/rdma.h"
@@ -304,6 +305,8 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
         probe_wanted(p, NI_NEED_OWN_NETDEVS);
         ni_probe_health(p);
     }
+    if (ask->image)
+        ni_probe_image(p);
 }
 
 void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,

@@ -30,6 +30,7 @@ struct ni_ask {
     bool gpu_facts; /* what people and launchers read of a GPU: number, NUMA node, CPUs near it */
     bool all;       /* for people: all that a rule may want, and the HCAs that are not the pod's */
     bool health;    /* also what only doctor looks at */
+    bool image;     /* what the image brings for NCCL */
     bool off;       /* mode=off: nothing */
 };
 

@@ -22,6 +22,7 @@
 #include "nccl_init/text.h"
 #include "print/devices.h"
 #include "print/findings.h"
+#include "print/image.h"
 #include "print/layout.h"
 #include "print/words.h"
 
@@ -587,6 +588,7 @@ void ni_put_plan(struct ni_text *out, const struct ni_view *view)
     put_hca_tables(out, view);
     put_sources(out, view->inv);
     ni_put_gpu_table(out, view);
+    ni_put_image(out, view);
 }
 
 void ni_put_plan_with_gids(struct ni_text *out, const struct ni_view *view)

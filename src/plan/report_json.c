@@ -12,6 +12,7 @@
 #include "plan/report.h"
 #include "print/devices.h"
 #include "print/findings.h"
+#include "print/image.h"
 #include "print/json_write.h"
 #include "print/words.h"
 
@@ -92,6 +93,7 @@ void ni_put_plan_json(struct ni_text *out, const struct ni_view *view)
     ni_json_list(j, "settings", view, 0, plan->n_setting, setting_json);
     conf_json(j, view);
     memlock_json(j, view);
+    ni_json_image(j, view);
     ni_json_findings(j, view->findings);
     ni_json_end(j);
 }

@@ -9,6 +9,7 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
+#include "nccl_init/image.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/number.h"
 #include "nccl_init/pci.h"
@@ -1033,6 +1034,20 @@ static void keep_cpuinfo(const struct ni_keep_facts *k, struct ni_mask *m, struc
     }
 }
 
+/* Keeps the driver that a file of libibverbs names, if rdma-core has it: "driver mlx5". */
+static void keep_driver_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                             struct ni_text *ret)
+{
+    static const char driver[] = "driver ";
+
+    (void)k;
+    (void)m;
+    if (begins(s, driver) && ni_is_provider(skip_bytes(s, strlen(driver))))
+        ni_putn(ret, s.p, s.n);
+    else
+        put_refused(s, ret);
+}
+
 /* ---- the list ---- */
 
 static const struct row {
@@ -1096,6 +1111,7 @@ static const struct row {
     {"proc/driver/nvidia/version", keep_driver, NULL},
     {"proc/driver/nvidia/params", keep_params, NULL},
     /* files of people */
+    {"*etc/libibverbs.d/*", keep_driver_name, NULL},
     {"etc/hosts", keep_hosts, NULL},
     {"etc/passwd", keep_passwd, NULL},
     {"etc/nccl.conf", keep_nccl_conf, NULL},

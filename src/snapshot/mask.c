@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/image.h"
 #include "nccl_init/index.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/number.h"
@@ -226,6 +227,69 @@ static bool is_usual(struct ni_span name)
     return ni_parse_u64(name, 9999, &number) == 0 || ni_parse_bdf(name, &bdf) == 0;
 }
 
+static bool ends_in_text(struct ni_span s, const char *end)
+{
+    const size_t n = strlen(end);
+
+    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
+}
+
+/* Returns true if the file is one of the libraries that NCCL needs, or a folder or file that shows
+   its version: names that are everywhere the same, but for numbers. */
+static bool is_of_image(struct ni_span name)
+{
+    static const char digits[] = "0123456789.-";
+    static const struct {
+        const char *begin, *end;
+    } forms[] = {
+        {"libibverbs.so.", ""},
+        {"libnccl.so", ""},
+        {"librccl.so", ""},
+        {"libcuda.so.", ""},
+        {"libnccl-net.so", ""},
+        {"libnccl-net-ofi.so", ""},
+        {"libnccl-tuner.so", ""},
+        {"libnccl-tuner-ofi.so", ""},
+        {"libnccl-env.so", ""},
+        {"libnccl-profiler.so", ""},
+        {"libnccl-net_gib.so", ""},
+        {"librccl-net.so", ""},
+        {"libnccl-gin.so", ""},
+        {"nvidia_nccl_cu", ".dist-info"},
+        {"cuda", ""},
+        {"python3", ""},
+        {"x86_64-linux-gnu", ""},
+        {"aarch64-linux-gnu", ""},
+        {"compat", ""},
+        {"site-packages", ""},
+        {"dist-packages", ""},
+        {"libibverbs", ""},
+        {"libibverbs.d", ""},
+        {"venv", ""},
+        {".venv", ""},
+        {"conda", ""},
+        {"conda-meta", ""},
+        {"gib", ""},
+    };
+    const char *suffix = memmem(name.p, name.n, "-rdmav", 6);
+
+    for (size_t i = 0; i < NI_COUNT(forms); i++) {
+        const size_t n = strlen(forms[i].begin), rest = strlen(forms[i].end);
+        size_t at = n;
+
+        if (name.n < n + rest || memcmp(name.p, forms[i].begin, n) != 0)
+            continue;
+        while (at < name.n - rest && strchr(digits, name.p[at]))
+            at++;
+        if (at == name.n - rest && memcmp(name.p + at, forms[i].end, rest) == 0)
+            return true;
+    }
+    if (suffix && name.n > 3 && memcmp(name.p, "lib", 3) == 0)
+        return ni_is_provider((struct ni_span){name.p + 3, (size_t)(suffix - name.p) - 3});
+    return ends_in_text(name, ".driver") &&
+           ni_is_provider((struct ni_span){name.p, name.n - strlen(".driver")});
+}
+
 /* Returns true if the kernel gives such a name in sysfs. */
 static bool is_of_sysfs(struct ni_span name)
 {
@@ -233,13 +297,6 @@ static bool is_of_sysfs(struct ni_span name)
         if (!is_alnum(name.p[i]) && !strchr("_.:@+-", name.p[i]))
             return false;
     return name.n < NI_DEV_NAME;
-}
-
-static bool ends_in_text(struct ni_span s, const char *end)
-{
-    const size_t n = strlen(end);
-
-    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
 }
 
 /* Puts a component of a path, masked. Readers of the recording must still judge it as they judge
@@ -269,7 +326,8 @@ static void put_masked_path(struct ni_mask *m, struct ni_span path, enum place p
         const char *slash = memchr(path.p, '/', path.n);
         const struct ni_span name = {path.p, slash ? (size_t)(slash - path.p) : path.n};
 
-        if (is_usual(name) || (place == IN_SYSFS && is_of_sysfs(name)))
+        if (is_usual(name) || (place == IN_SYSFS && is_of_sysfs(name)) ||
+            (place == ELSEWHERE && is_of_image(name)))
             ni_putn(ret, name.p, name.n);
         else
             put_component(m, name, place != ELSEWHERE, ret);

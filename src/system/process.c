@@ -217,3 +217,39 @@ pid_t ni_fork_worker(int keep)
     close_all(keep);
     return 0;
 }
+
+/* Waits for the child's end. false: it still runs after that time. */
+static bool wait_for(pid_t pid, int64_t limit_ms, int *ret_status)
+{
+    static const struct timespec ms = {.tv_nsec = 1000000};
+    const int64_t until = ni_now_ms() + limit_ms;
+
+    for (;;) {
+        const pid_t ended = waitpid(pid, ret_status, WNOHANG);
+
+        if (ended != 0 && !(ended < 0 && errno == EINTR))
+            return true; /* also if SIGCHLD is ignored, and the kernel has reaped it */
+        if (ni_now_ms() >= until)
+            return false;
+        (void)nanosleep(&ms, NULL);
+    }
+}
+
+bool ni_work_beside(int keep, void (*work)(void *ctx), void *ctx, int64_t limit_ms)
+{
+    enum { DEATH_MS = 100 };
+    int status = 0;
+    const pid_t pid = ni_fork_worker(keep);
+
+    if (pid < 0)
+        return false;
+    if (pid == 0) {
+        work(ctx);
+        _exit(0);
+    }
+    if (wait_for(pid, limit_ms, &status))
+        return status == 0;
+    (void)kill(pid, SIGKILL);
+    (void)wait_for(pid, DEATH_MS, &status);
+    return false;
+}

@@ -9,6 +9,7 @@
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/image.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/net.h"
@@ -73,6 +74,7 @@ static void test_unknown(void **state)
         node.inv.netdev[i].mtu.known = NI_DENIED;
     }
     node.inv.gdr = (struct ni_gdr){.peermem = NI_KNOWN, .open_driver = NI_DENIED};
+    image = (struct ni_image){.known = NI_DENIED, .late = true};
     expect_none();
     for (unsigned i = 0; i < diagnosis.n; i++) {
         const char *id = diagnosis.at[i].id;
@@ -375,6 +377,30 @@ static void test_init(void **state)
     assert_int_equal(node.findings.n, 1);
 }
 
+/* A provider that may be where nobody could look is no finding, nor is one for an unknown driver. */
+static void test_image(void **state)
+{
+    (void)state;
+    image.n_file = 2;
+    expect(NI_F_IMAGE_PROVIDER_MISSING, node.inv.hca[0].name);
+    image.file[1].name[0] = '\0';
+    expect(NI_F_IMAGE_PROVIDER_MISSING, node.inv.hca[0].name);
+    image.known = NI_DENIED;
+    expect_none();
+    assert_int_equal(outcome("image.rdma"), NI_CHECK_UNKNOWN);
+    image.known = NI_KNOWN;
+    for (unsigned i = 0; i < node.inv.n_hca; i++)
+        (void)ni_copy(node.inv.hca[i].driver, sizeof(node.inv.hca[i].driver), "new_nic");
+    expect_none();
+    assert_int_equal(outcome("image.rdma"), NI_CHECK_UNKNOWN);
+    image.n_file = 0;
+    expect_none();
+    assert_int_equal(outcome("image.rdma"), NI_CHECK_IDLE);
+    node.inv.image = NULL;
+    expect_none();
+    assert_int_equal(outcome("image.rdma"), NI_CHECK_IDLE);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup(f, set_up)
@@ -386,7 +412,7 @@ int main(void)
         CASE(test_links),     CASE(test_iommu),     CASE(test_iommu_none),
         CASE(test_gpu_nodes), CASE(test_gpu_place), CASE(test_gdr_drivers),
         CASE(test_imex),      CASE(test_shm),       CASE(test_host_name),
-        CASE(test_init),
+        CASE(test_init),      CASE(test_image),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/image.h"
 #include "nccl_init/known.h"
 #include "nccl_init/number.h"
 #include "nccl_init/pci.h"
@@ -19,6 +20,7 @@
 #include "rules_node.h"
 
 static struct ni_diagnosis diagnosis;
+static struct ni_image image;
 
 static inline void diagnose(void)
 {
@@ -74,6 +76,12 @@ static inline void healthy(void)
                                          "0000:10:01.0 0000:11:00.0 0000:12:01.0 0000:14:00.0"};
     struct ni_drivers *d = &node.inv.drivers;
     struct ni_self *self = &node.inv.self;
+    image = (struct ni_image){.known = NI_KNOWN,
+                              .n_file = 3,
+                              .file = {{.kind = NI_IMAGE_VERBS, .path = "usr/lib/libibverbs.so.1"},
+                                       {.kind = NI_IMAGE_PROVIDER, .name = "mlx5"},
+                                       {.kind = NI_IMAGE_DRIVER, .name = "mlx5"}}};
+    node.inv.image = &image;
     for (int i = 0; i < 2; i++) {
         node_rail(name[i], 3, ip[i], ndev[i]);
         struct ni_hca *h = &node.inv.hca[i];
@@ -86,6 +94,7 @@ static inline void healthy(void)
         node.inv.netdev[i].mtu = known(9000);
         h->handles = h->objects = known(NI_UNLIMITED);
         h->iommu = (struct ni_iommu){NI_KNOWN, "identity"};
+        (void)ni_copy(h->driver, sizeof(h->driver), "mlx5_core");
         port->phys_state = known(5);
         port->counter[0] = known(9);
         port->traffic_class = known(-1);

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -93,10 +96,53 @@ static void test_worker(void **state)
     }
 }
 
+static void ends(void *ctx)
+{
+    *(int *)ctx = 1;
+}
+
+static void fails(void *ctx)
+{
+    *(int *)ctx = 1;
+    abort();
+}
+
+static void hangs(void *ctx)
+{
+    *(int *)ctx = 1;
+    for (;;)
+        (void)pause();
+}
+
+/* A work that hangs, as in a network mount whose server is gone, holds nobody up; what it wrote into
+   shared memory until then is there. */
+static void test_work_beside(void **state)
+{
+    enum { LONG = 10000, SHORT = 50 };
+    int *done =
+        mmap(NULL, sizeof(*done), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(done, MAP_FAILED);
+    assert_true(ni_work_beside(NONE, ends, done, LONG));
+    assert_int_equal(*done, 1);
+    assert_false(ni_work_beside(NONE, fails, done, LONG));
+    const int64_t begin = ni_now_ms();
+    assert_false(ni_work_beside(NONE, hangs, done, SHORT));
+    assert_true(ni_now_ms() - begin < LONG);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    /* the kernel reaps children where SIGCHLD is ignored */
+    (void)signal(SIGCHLD, SIG_IGN);
+    assert_true(ni_work_beside(NONE, ends, done, LONG));
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)munmap(done, sizeof(*done));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worker),
+        cmocka_unit_test(test_work_beside),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the image brings for NCCL, by the names of its files. */
+#ifndef NCCL_INIT_NODE_IMAGE_H
+#define NCCL_INIT_NODE_IMAGE_H
+
+#include "node/read.h"
+
+/* Looks through the image, on a real root in a process of its own that is ended after two seconds.
+   Also reads the drivers of the pod's HCAs. */
+void ni_probe_image(struct ni_probe *p);
+
+#endif
