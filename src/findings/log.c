@@ -27,6 +27,13 @@ const struct ni_finding_kind ni_log_findings[] = {
         .user = "all ranks must call the same collectives, in the same order, with the same sizes.",
     },
     {
+        .number = NI_F_LOG_COLLECTIVE_NONE,
+        .id = "log.collective.none",
+        .cost = NI_COST_MAY_FAIL,
+        .user = "look whether the job still runs; if it hangs, test the rails (`nccl-init "
+                "preflight`).",
+    },
+    {
         .number = NI_F_LOG_COMM_ID,
         .id = "log.comm-id",
         .cost = NI_COST_FAILS,

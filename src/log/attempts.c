@@ -29,14 +29,26 @@ static int compare_places(const struct ni_log_rank *x, const struct ni_log_rank 
     return r;
 }
 
-/* Compares by time: what stands in front of the first lines, else the order in the log. */
-static int compare_times(const struct ni_log_rank *x, const struct ni_log_rank *y)
+/* Compares by time: what stands in front of the first lines, else the order in the file. 0: they are
+   in different files, and nothing says which came first. */
+static int compare_known_times(const struct ni_log_rank *x, const struct ni_log_rank *y)
 {
     const uint64_t since = x->process->since, other = y->process->since;
 
     if (since != 0 && other != 0 && since != other)
         return since < other ? -1 : 1;
-    return (x > y) - (x < y);
+    if (x->process->file == y->process->file)
+        return (x > y) - (x < y);
+    if (x->process->attempt == 0 || y->process->attempt == 0)
+        return 0;
+    return compare_numbers(x->process->attempt, y->process->attempt);
+}
+
+static int compare_times(const struct ni_log_rank *x, const struct ni_log_rank *y)
+{
+    const int r = compare_known_times(x, y);
+
+    return r != 0 ? r : (x > y) - (x < y);
 }
 
 static int by_place(const void *a, const void *b)
@@ -106,7 +118,8 @@ static bool is_over_before(const struct ni_log_rank *r, const struct ni_log_rank
    may also run side by side, on one GPU. */
 static bool is_next_attempt(const struct ni_log_rank *r, const struct ni_log_rank *next)
 {
-    if (r->process == next->process || ni_log_is_same_rank(r, next))
+    if (r->process == next->process || ni_log_is_same_rank(r, next) ||
+        compare_known_times(r, next) == 0)
         return false;
     return r->size != 1 || r->process->name == next->process->name || is_over_before(r, next);
 }
@@ -175,6 +188,65 @@ static void mark_moved(struct ni_log *log)
             mark_over(log, r, next);
         chain = moved ? chain + 1 : 1;
         log->attempts = chain > log->attempts ? chain : log->attempts;
+    }
+}
+
+/* Notes from when to when each communicator lived, where all lines of it have times. */
+static void note_times(struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_rank; i++) {
+        const struct ni_log_rank *r = &log->rank[i], *p = r->process;
+        uint64_t *since = &log->job_since[r->job], *till = &log->job_till[r->job];
+
+        if (*since == 0 || p->since < *since)
+            *since = p->since;
+        if (p->since == 0)
+            *till = UINT64_MAX; /* not known */
+        else if (p->till > *till)
+            *till = p->till;
+    }
+}
+
+/* Returns true if the first communicator was over, by its times, when the second one began. */
+static bool is_job_before(const struct ni_log *log, ni_log_text job, ni_log_text other)
+{
+    return log->job_till[job] != 0 && log->job_till[other] != UINT64_MAX &&
+           log->job_till[job] < log->job_since[other];
+}
+
+/* Marks the ranks order[from] to order[end - 1], which have one number, that were over, by the times
+   of all lines, when the last one of them began: pods that were made anew, in other files. */
+static void mark_followed_of(struct ni_log *log, unsigned from, unsigned end)
+{
+    struct ni_log_rank *last = log->order[from];
+    unsigned over = 0;
+
+    for (unsigned i = from; i < end; i++)
+        if (log->job_since[log->order[i]->job] > log->job_since[last->job])
+            last = log->order[i];
+    for (unsigned i = from; i < end; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        if (r->size != last->size || r->size < 2 || r->job == 0 ||
+            !is_job_before(log, r->job, last->job))
+            continue;
+        mark_over(log, r, last);
+        over++;
+    }
+    log->attempts = over + 1 > log->attempts ? over + 1 : log->attempts;
+}
+
+static void mark_followed(struct ni_log *log)
+{
+    unsigned end;
+
+    note_times(log);
+    for (unsigned from = 0; from < log->n_rank; from = end) {
+        end = from + 1;
+        while (end < log->n_rank && log->order[end]->rank == log->order[from]->rank)
+            end++;
+        if (log->order[from]->rank >= 0)
+            mark_followed_of(log, from, end);
     }
 }
 
@@ -290,6 +362,25 @@ static unsigned count_alone(const struct ni_log *log)
     return n > 1 ? n : 0;
 }
 
+/* Counts the communicators of one size that have the same rank: jobs, or attempts whose order is not
+   known. */
+static void count_jobs(struct ni_log *log)
+{
+    unsigned jobs = 1;
+
+    for (unsigned i = 0; i + 1 < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i], *next = log->order[i + 1];
+        const bool other = r->rank >= 0 && r->rank == next->rank && r->size > 1 &&
+                           r->size == next->size && r->job != 0 && next->job != 0 &&
+                           r->job != next->job && !r->several && !next->several;
+
+        jobs = other ? jobs + 1 : 1;
+        log->jobs = jobs > 1 && jobs > log->jobs ? jobs : log->jobs;
+        log->at_once |=
+            other && log->job_till[r->job] != UINT64_MAX && log->job_till[next->job] != UINT64_MAX;
+    }
+}
+
 /* A process that warned or stopped before NCCL gave it a number counts if a rank is missing: it may
    be that one. */
 void ni_log_sort_ranks(struct ni_log *log)
@@ -304,6 +395,7 @@ void ni_log_sort_ranks(struct ni_log *log)
     qsort(log->order, log->n_rank, sizeof(void *), by_number);
     if (named) {
         mark_moved(log);
+        mark_followed(log);
         qsort(log->order, log->n_rank, sizeof(void *), by_gpu);
         mark_resized(log);
         mark_jobs(log);
@@ -324,4 +416,5 @@ void ni_log_sort_ranks(struct ni_log *log)
             log->order[log->n++] = r;
     }
     log->alone = count_alone(log);
+    count_jobs(log);
 }

@@ -109,8 +109,9 @@ static void find_owners(struct ni_log *log)
     }
 }
 
-/* Returns the rank of that number; NULL: the log has no line of it. */
-static struct ni_log_rank *rank_number(const struct ni_log *log, int number)
+/* Returns the rank of that number; NULL: the log has no line of it, or several jobs have it, none of
+   which, or more than one, wrote into this file. */
+static struct ni_log_rank *rank_number(const struct ni_log *log, int number, ni_log_text file)
 {
     unsigned from = 0, to = log->n;
 
@@ -122,7 +123,17 @@ static struct ni_log_rank *rank_number(const struct ni_log *log, int number)
         else
             to = middle;
     }
-    return from < log->n && log->order[from]->rank == number ? log->order[from] : NULL;
+    struct ni_log_rank *found = NULL;
+    unsigned here = 0, all = 0;
+
+    for (; from < log->n && log->order[from]->rank == number; from++, all++) {
+        const bool is_here = log->order[from]->process->file == file;
+
+        here += is_here;
+        if (is_here || all == 0)
+            found = log->order[from];
+    }
+    return all == 1 || here == 1 ? found : NULL;
 }
 
 /* Finds the rank of a note: by the rank that the line names, by the pid, by the launcher's prefix,
@@ -132,7 +143,7 @@ static struct ni_log_rank *rank_of_note(struct ni_log *log, const struct ni_log_
     struct ni_log_rank *process = NULL;
 
     if (note->rank >= 0)
-        return rank_number(log, note->rank);
+        return rank_number(log, note->rank, note->quote.file);
     if (note->pid >= 0)
         process = find_owner_by(log, owner_key(log, note->quote.file, ANY, note->pid));
     if (!process && note->stream != 0)

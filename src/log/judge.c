@@ -348,6 +348,31 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
                   "of %d ranks, these have no line in the log", size);
 }
 
+/* Reports ranks that finished their initialisation, after which nothing shows that a collective
+   ran, unless an error says why. */
+static void judge_idle(struct ni_log *log, struct ni_findings *f)
+{
+    unsigned idle = 0, began = 0;
+
+    if (ni_findings_has(f, NI_F_LOG_LINES_LOST) || ni_findings_count(f, NI_ERROR) > 0)
+        return;
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = ni_log_is_idle(log, r);
+        idle += r->mark;
+        began += r->mark && (r->net > 0 || r->sockets > 0);
+    }
+    if (idle == 0)
+        return;
+    ni_report(
+        f, NI_F_LOG_COLLECTIVE_NONE, name_them(log),
+        "NCCL's initialisation is complete, and nothing shows that a collective ran%s: the log "
+        "ends early, or the first collective hangs",
+        began > 0 ? "; connections to other nodes began, and no line shows their end" : "");
+    log->failed = true;
+}
+
 /* Reports processes each of which is a job of its own. */
 static void judge_alone(struct ni_log *log, struct ni_findings *f)
 {
@@ -515,7 +540,7 @@ static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
 }
 
 /* Puts the state in which the log ends. */
-static void put_end(struct ni_text *t, const struct ni_log *log)
+static void put_end(struct ni_text *t, const struct ni_log *log, const struct ni_findings *f)
 {
     unsigned ended = 0;
 
@@ -525,6 +550,8 @@ static void put_end(struct ni_text *t, const struct ni_log *log)
         ni_putf(t, "; attempt %u of %u", log->attempts, log->attempts);
     if (ended > 0 && ended == log->n)
         ni_put(t, log->attempts > 1 ? " ended in order" : "; all ended in order");
+    if (ni_findings_has(f, NI_F_LOG_COLLECTIVE_NONE))
+        ni_put(t, "; initialised, and nothing shows that a collective ran");
     if (log->cut_file != 0) {
         ni_put(t, "; ");
         ni_quote(t, ni_log_word(log, log->cut_file));
@@ -551,6 +578,10 @@ static void put_count(struct ni_text *t, const struct ni_log *log)
     if (nameless > 0)
         ni_putf(t, "%s%u %s%s", named > 0 ? " and " : "", nameless,
                 nameless == 1 ? "process" : "processes", named > 0 ? " without a number" : "");
+    if (log->jobs > 1 && log->at_once)
+        ni_putf(t, " of %u jobs", log->jobs);
+    else if (log->jobs > 1)
+        ni_putf(t, " of %u jobs, or of attempts of one: no line says which came first", log->jobs);
     if (last)
         return;
     if (log->n_rank > 0 || log->version != 0)
@@ -630,7 +661,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     put_version(&t, log, f);
     put_network_of_job(&t, log);
     put_gdr_share(&t, log, sockets > 0);
-    put_end(&t, log);
+    put_end(&t, log, f);
     if (log->dropped > 0)
         ni_put(&t, "; not all of the log fitted");
     const unsigned errors = ni_findings_count(f, NI_ERROR);
@@ -660,6 +691,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     judge_ranks(log, f);
     judge_start(log, f);
     judge_settings(log, f);
+    judge_idle(log, f);
     ni_log_report_unknown(log, f);
     if (log->dropped > 0)
         ni_report(f, NI_F_FACT_TRUNCATED, "log",

@@ -155,9 +155,9 @@ const struct ni_pattern ni_patterns[] = {
     STEP("=== System : maxBw", ALL, TOPOLOGY),
     STEP("NVLS multicast support is", ALL, TOPOLOGY),
     /* init.cc initTransportsRank: trees, then connections of rings and trees unless they wait for the
-       first collective (2.22 and later), then NVLS, then this line, and a barrier of the node */
+       first collective (2.22 and later), then NVLS, then the channels' number, and a barrier of the
+       node */
     STEP("Trees [0] ", ALL, CHANNELS),
-    STEP("Connected all trees", ALL, RINGS),
     STEP("NVLS comm 0x", ALL, NVLS),
     STEP("NVLS Creating Multicast group", ALL, NVLS),
     STEP("NVLS Bind mem", "2.17-2.24.3", NVLS),
@@ -188,7 +188,14 @@ const struct ni_pattern ni_patterns[] = {
     FACT("comm %s rank %d nranks %d cudaDev %d %r", ALL, COMM),
     FACT("comm %s rank %d nRanks %d nNodes %d ", "2.20.5-2.30.7", NODES),
     FACT("Channel %s : %d[%s -> %d[%s %s via NET/%r", "2.17-2.30.7, RCCL 5.7-6.2.2", CHANNEL),
+    /* transport/generic.cc, nvls.cc, coll_net.cc: since 2.22 the first collective connects what its
+       algorithm needs */
     FACT("Connected all rings", ALL, CONNECTED),
+    FACT("Connected all trees", ALL, CONNECTED),
+    FACT("Connected binomial trees", "2.23.4-2.30.7, 2.32.3", CONNECTED),
+    FACT("Connected NVLS tree", "2.22.3-2.30.7, 2.32.3", CONNECTED),
+    FACT("Connected CollNet", ALL, COLLNET),
+    FACT(": opCount %x sendbuff", ALL, CALL),
     FACT(" mtu %d%{GID} %d (%x/%x)", ALL, GID),
     /* ---- GPUDirect RDMA and topology ---- */
     FAULT("GPU Direct RDMA Disabled for HCA %d", ALL, GDR_UNAVAILABLE, NO_GDR),

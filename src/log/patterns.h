@@ -21,6 +21,8 @@ enum ni_log_take {
     NI_TAKE_NODES,
     NI_TAKE_CHANNEL,
     NI_TAKE_CONNECTED,
+    NI_TAKE_COLLNET,
+    NI_TAKE_CALL, /* a collective is called: the number of those before it */
     NI_TAKE_GID,
     NI_TAKE_ABORT,
     NI_TAKE_STEP /* row->flags is the enum ni_log_step */

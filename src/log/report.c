@@ -275,8 +275,7 @@ void ni_put_log(struct ni_text *out, const struct ni_view *view, const struct ni
 {
     struct ni_text table = {0};
 
-    ni_quote(out, log->sentence);
-    ni_put(out, "\n");
+    ni_put_wrapped(out, ni_columns(100), 0, log->sentence);
     put_ranks(out, log, view->colour);
     for (unsigned k = 1; k < log->n_name; k++)
         put_values(&table, log, k);

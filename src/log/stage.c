@@ -2,8 +2,12 @@
 /* Stages: how far a rank came in NCCL's initialisation, by evidence alone. */
 #include "log/stage.h"
 
+#include <string.h>
+
 #include "log/patterns.h"
 #include "log/state.h"
+#include "nccl_init/number.h"
+#include "nccl_init/text.h"
 
 /* In a process of several GPUs it is at most the channels, because later steps may be those of
    another GPU. */
@@ -49,6 +53,31 @@ const char *ni_log_step_word(const struct ni_log_rank *r)
     };
 
     return word[ni_log_stopped_step(r)];
+}
+
+/* Returns true if that version connects the ranks for the first collective, after the
+   initialisation (init.cc runtimeConn, 2.22.3 and later). RCCL does so before. */
+static bool connects_later(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    const ni_log_text its = r->process->value[NI_LOG_VERSION];
+    const char *version = ni_log_word(log, its != 0 ? its : log->version);
+    struct ni_span major, minor;
+    uint64_t number = 0;
+
+    if (log->rccl || !ni_split(&version, '.', &major) || !ni_split(&version, '.', &minor) ||
+        ni_parse_u64(minor, 999, &number) < 0)
+        return false;
+    return !ni_span_is(major, "2") || number >= 22;
+}
+
+bool ni_log_is_idle(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    const struct ni_log_rank *p = r->process;
+    /* NVLS of one node, and CollNet, connect without a line */
+    const bool quiet = p->collnet || (p->nvls && r->nodes <= 1);
+
+    return r->complete && r->size > 1 && !quiet && !r->connected && !r->called_again && !r->ended &&
+           !r->aborted && connects_later(log, r);
 }
 
 bool ni_log_is_stopped(const struct ni_log_rank *r)

@@ -10,6 +10,9 @@
 
 /* Returns true if the log of a rank stops before its communicator was complete. */
 bool ni_log_is_stopped(const struct ni_log_rank *r);
+/* Returns true if the rank finished its initialisation, and nothing shows that it went on: no
+   connection of a collective, no second call, no end. */
+bool ni_log_is_idle(const struct ni_log *log, const struct ni_log_rank *r);
 /* Returns the step in which a rank that did not finish stopped. */
 enum ni_log_step ni_log_stopped_step(const struct ni_log_rank *r);
 /* Returns that step in words. */

@@ -94,9 +94,12 @@ struct ni_log_rank {
     uint32_t until; /* its last line in that file */
     /* the last line before its first one, in the same file, that tells of an exception or an end */
     uint32_t fault_before;
-    bool fell;      /* the launcher names its pid and says how it ended */
-    uint64_t since; /* the time in front of its first line, YYYYMMDDhhmmss; 0: there is none */
+    bool fell; /* the launcher names its pid and says how it ended */
+    /* the times in front of its first line and of its last, YYYYMMDDhhmmss; 0: there is none */
+    uint64_t since, till;
     enum ni_log_step step;
+    int attempt; /* the number in torchrun's path of its file, "attempt_1/"; 0: there is none */
+    bool nvls, collnet;       /* collectives may use these, whose connections no line shows */
     struct ni_log_quote warn; /* its first NCCL WARN */
     bool unknown_warn;        /* no pattern fits that warning */
     ni_log_text last_file;    /* its last line */
@@ -111,7 +114,8 @@ struct ni_log_rank {
     uint16_t on_hca[NI_LOG_HCAS]; /* ends on each HCA of the list */
     bool several; /* communicators with different commIds: other ranks of the job may have others */
     bool started, complete, connected, ended;
-    bool aborted; /* ncclCommAbort, or an exit without ncclCommDestroy */
+    bool called_again; /* a collective after the first one */
+    bool aborted;      /* ncclCommAbort, or an exit without ncclCommDestroy */
     /* a further communicator whose initialisation has begun and not ended; 0: none */
     ni_log_text begun, begun_job; /* its pointer, its commId */
     ni_log_text again;            /* the last one that began after all had ended; 0: none */
@@ -189,8 +193,12 @@ struct ni_log {
     uint16_t hca_of[NI_LOG_WORDS];
     unsigned n;
     unsigned attempts; /* of the job, as far as the log shows them: at least 1 */
-    bool old_in_order; /* all ranks of the earlier ones ended in order */
-    unsigned alone;    /* processes, if there are several and each is a job of its own; else 0 */
+    unsigned jobs;     /* jobs, or attempts whose order the log does not show; 0: a single one */
+    bool at_once;      /* they ran at the same time: they are jobs */
+    uint64_t job_since[NI_LOG_WORDS]; /* by commId: the first time of it; 0: not known */
+    uint64_t job_till[NI_LOG_WORDS];  /* by commId: the last time of it */
+    bool old_in_order;                /* all ranks of the earlier ones ended in order */
+    unsigned alone; /* processes, if there are several and each is a job of its own; else 0 */
     bool job_failed[NI_LOG_WORDS];   /* by commId: a rank of it failed */
     bool job_over[NI_LOG_WORDS];     /* by commId: an earlier attempt */
     bool old_in[NI_LOG_WORDS];       /* by file: it has processes of an earlier attempt */

@@ -98,10 +98,25 @@ static uint64_t time_of(const struct ni_log_line *l)
     return 0;
 }
 
+/* Returns the number of the attempt in the path of a file, from 1 on, as torchrun names folders of
+   logs: "attempt_0/1/stderr.log"; 0: it has none. */
+static int attempt_of(const char *file)
+{
+    static const char mark[] = "attempt_";
+    const char *at = strstr(file, mark);
+    struct ni_span digits = {at ? at + sizeof(mark) - 1 : file, 0};
+
+    while (at && digits.n < 6 && ni_is_digit(digits.p[digits.n]))
+        digits.n++;
+    return digits.n == 0 ? 0 : parse_number(digits) + 1;
+}
+
 /* Notes when a process began, and what had failed before it. */
 static void note_begin(const struct ni_log_line *l, struct ni_log_rank *p)
 {
     p->since = time_of(l);
+    p->till = p->since;
+    p->attempt = attempt_of(ni_log_word(l->log, l->log->file));
     p->fault_before = l->log->fault.file == l->log->file ? l->log->fault.line : 0;
 }
 
@@ -573,6 +588,11 @@ static void take_words(struct ni_log_line *l, bool known)
     l->log->info |= l->info;
     if (p->file == l->log->file)
         p->until = (uint32_t)l->log->line;
+    if (p->since != 0) {
+        const uint64_t time = time_of(l);
+
+        p->till = time > p->till ? time : p->till;
+    }
     const struct ni_span message =
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
     size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;
@@ -598,6 +618,7 @@ static void take_words(struct ni_log_line *l, bool known)
 
 static void take_step(const struct ni_log_line *l, enum ni_log_step step)
 {
+    l->by->nvls |= step == NI_STEP_NVLS;
     if (l->by->step < step)
         l->by->step = step;
 }
@@ -678,6 +699,12 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
     case NI_TAKE_CONNECTED:
         rank_of(l, l->dev, -1)->connected = true;
         take_step(l, NI_STEP_RINGS);
+        break;
+    case NI_TAKE_COLLNET:
+        l->by->collnet = true;
+        break;
+    case NI_TAKE_CALL:
+        rank_of(l, l->dev, -1)->called_again |= !(c[0].n == 1 && *c[0].p == '0');
         break;
     case NI_TAKE_CHANNEL:
         take_channel(l, c);
