@@ -111,6 +111,14 @@ const struct ni_finding_kind ni_device_findings[] = {
         .admin = "load nvidia-peermem, or use the open GPU kernel modules (kernel 5.12 or later).",
     },
     {
+        .number = NI_F_GID_FAMILY_DIFFERS,
+        .id = "gid.family.differs",
+        .cost = NI_COST_MAY_FAIL,
+        .user = "run `nccl-init plan` in another pod: if its rails have the same families, all is "
+                "well.",
+        .admin = "give the rail the IPv4 address that it lacks (IPAM).",
+    },
+    {
         .number = NI_F_GID_INDEX_DIFFERS,
         .id = "gid.index.differs",
         .cost = NI_COST_NOTHING,

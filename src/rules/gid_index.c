@@ -319,6 +319,29 @@ static void report_range(const struct ni_work *w, const struct ni_gid_selection 
                   value);
 }
 
+/* Reports rails of which one has an IPv4 GID and another only IPv6: a network that has no address
+   left gives such a pod, and its peers go by their IPv4 GIDs. GIDs of two families do not reach
+   each other. */
+static void check_gid_families(const struct ni_work *w)
+{
+    int with = -1, without = -1;
+
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const bool sure = ni_gid_is_routable_v2(c.best) && c.best->owner == NI_OWNER_POD;
+
+        if (sure && ni_ip_is_v4(c.best->ip))
+            with = c.at;
+        else if (sure)
+            without = c.at;
+    }
+    if (with >= 0 && without >= 0)
+        ni_report(w->f, NI_F_GID_FAMILY_DIFFERS, ni_port_name(w->inv, without).text,
+                  "it has IPv6 GIDs only, and %s has an IPv4 one: pods that have IPv4 on all rails "
+                  "use that, and do not reach an IPv6 GID of this pod",
+                  ni_port_name(w->inv, with).text);
+}
+
 /* Decides how NCCL is to select GIDs on RoCE: by index, by search, or as the user has set it. */
 static void for_roce(const struct ni_work *w)
 {
@@ -331,6 +354,7 @@ static void for_roce(const struct ni_work *w)
     const bool found =
         doubtful < 0 && find_selection(w, !user || user_index >= 0, &found_selection);
 
+    check_gid_families(w);
     if (user || user_searches) /* the user's selection may end after the first right entry */
         w->plan->needs |= NI_NEED_WHOLE_GIDS;
     if (found && !user_searches) {

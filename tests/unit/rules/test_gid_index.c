@@ -352,6 +352,31 @@ static void test_range_beside_index(void **state)
     }
 }
 
+/* A rail without IPv4 beside one that has it is told, in either order; link-local is another fault. */
+static void test_families_differ(void **state)
+{
+    static const struct {
+        const char *first, *second, *told;
+    } cases[] = {
+        {"10.0.1.6", "fd00:2::6", "mlx5_7/1"}, {"fd00:1::6", "10.0.2.6", "mlx5_6/1"},
+        {"10.0.1.6", "10.0.2.6", NULL},        {"fd00:1::6", "fd00:2::6", NULL},
+        {"10.0.1.6", "fe80::6", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        node_reset(NULL);
+        node_eth0();
+        node_rail("mlx5_6", 3, cases[i].first, "net1");
+        node_rail("mlx5_7", 3, cases[i].second, "net2");
+        node_decide();
+        assert_int_equal(has(NI_F_GID_FAMILY_DIFFERS), cases[i].told != NULL);
+        for (unsigned k = 0; k < node.findings.n; k++) {
+            if (node.findings.at[k].id == NI_F_GID_FAMILY_DIFFERS)
+                assert_string_equal(node.findings.at[k].subject, cases[i].told);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_users_index_on_some_ports),
         cmocka_unit_test(test_users_index_and_search),
         cmocka_unit_test(test_range_beside_index),
+        cmocka_unit_test(test_families_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
