@@ -322,12 +322,34 @@ static void put_gdr_line(struct ni_text *out, const struct ni_inventory *inv)
     ni_put_item(out, "For GPUDirect RDMA", t.buf);
 }
 
-/* Puts the row of one GPU: where it is, the nearest HCA, the ports that it is to use. */
+/* Puts the NIC that NCCL takes for a GPU, one of several alike, and how far it is: of a fused one all
+   its ports. Where that is not known, and with NVLink-C2C, the nearest HCA. */
+static void put_taken(struct ni_text *t, const struct ni_view *view, unsigned gpu)
+{
+    const struct ni_inventory *inv = view->inv;
+    const struct ni_taken *taken = &view->plan->taken[gpu];
+    const struct ni_near *near = &view->plan->nearest_hca[gpu];
+    const bool known = taken->hca >= 0 && !inv->gdr.c2c;
+    const char *plus = "";
+
+    if (!known && near->index < 0)
+        return;
+    if (!known || !taken->fused)
+        ni_quote(t, inv->hca[known ? taken->hca : near->index].name);
+    for (unsigned i = 0; known && taken->fused && i < view->plan->n_chosen; i++) {
+        if (!(taken->ports >> i & 1))
+            continue;
+        ni_putf(t, "%s%s", plus, ni_port_name(inv, view->plan->chosen[i]).text);
+        plus = "+";
+    }
+    ni_putf(t, " %s", ni_distance_text(known ? taken->distance : near->distance));
+}
+
+/* Puts the row of one GPU: where it is, the NIC that NCCL takes, the ports that it is to use. */
 static void put_gpu_row(struct ni_text *t, const struct ni_view *view, unsigned i)
 {
     const struct ni_inventory *inv = view->inv;
     const struct ni_gpu *gpu = &inv->gpu[i];
-    const struct ni_near *near = &view->plan->nearest_hca[i];
     const char *comma = "";
 
     ni_putf(ni_row(t, NI_PLAIN), "GPU%u", i);
@@ -336,11 +358,7 @@ static void put_gpu_row(struct ni_text *t, const struct ni_view *view, unsigned 
     if (!gpu->amd && gpu->minor >= 0)
         ni_putf(t, "/dev/nvidia%d", gpu->minor);
     ni_put_num(ni_cell(t), gpu->pci.numa);
-    ni_cell(t);
-    if (near->index >= 0) {
-        ni_quote(t, inv->hca[near->index].name);
-        ni_putf(t, " %s", ni_distance_text(near->distance));
-    }
+    put_taken(ni_cell(t), view, i);
     ni_cell(t);
     for (unsigned k = 0; k < view->plan->n_chosen; k++) {
         const struct ni_port *port = &inv->port[view->plan->chosen[k]];
@@ -361,8 +379,7 @@ void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
 
     if (inv->n_gpu == 0)
         return;
-    struct ni_text table =
-        ni_table_on("GPU\tADDRESS\tDEVICE\tNUMA\tNEAREST HCA\tTO USE\tCPUS NEAR");
+    struct ni_text table = ni_table_on("GPU\tADDRESS\tDEVICE\tNUMA\tNCCL TAKES\tTO USE\tCPUS NEAR");
     for (unsigned i = 0; i < inv->n_gpu; i++)
         put_gpu_row(&table, view, i);
     ni_put(out, "\nGPUs\n");

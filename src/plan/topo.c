@@ -16,6 +16,23 @@
 #include "print/layout.h"
 #include "print/words.h"
 
+/* Returns true if NCCL takes the chosen port for the GPU; several can be alike. Where that is not
+   known, and with NVLink-C2C, it is the nearest. */
+static bool is_taken(const struct ni_view *view, unsigned gpu, int port)
+{
+    const struct ni_plan *plan = view->plan;
+    const struct ni_taken *taken = &plan->taken[gpu];
+    const struct ni_near *near = &plan->nearest_hca[gpu];
+
+    if (taken->hca < 0 || view->inv->gdr.c2c)
+        return near->index >= 0 && plan->distance[gpu][view->inv->port[port].hca] == near->distance;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        if (plan->chosen[i] == port && taken->ports >> i & 1)
+            return true;
+    }
+    return false;
+}
+
 /* Puts a row for each port, with a column for the way to each GPU, and the legend. */
 static void put_matrix(struct ni_text *out, const struct ni_view *view)
 {
@@ -37,13 +54,8 @@ static void put_matrix(struct ni_text *out, const struct ni_view *view)
             ni_put_port_netdev(ni_cell(t), view, hca, at);
             ni_put(ni_cell(t), chosen ? "yes" : "no");
             for (unsigned g = 0; g < inv->n_gpu; g++) {
-                /* several HCAs can be the nearest, as NCCL counts */
-                const struct ni_near *near = &view->plan->nearest_hca[g];
-                const bool nearest =
-                    chosen && near->index >= 0 && view->plan->distance[g][i] == near->distance;
-
                 ni_putf(ni_cell(t), "%s%s", ni_distance_text(view->plan->distance[g][i]),
-                        nearest ? "*" : "");
+                        chosen && is_taken(view, g, at) ? "*" : "");
             }
         }
     }
@@ -77,7 +89,8 @@ static void put_distance_legend(struct ni_text *out)
                 "  PHB   through the CPU, on one NUMA node (nvidia-smi also calls it NODE)\n"
                 "  SYS   from one NUMA node to another\n"
                 "  -     not known: sysfs does not show where one of the two is\n"
-                "  *     none of the chosen HCAs is nearer to this GPU\n");
+                "  *     NCCL takes it for this GPU: the path is the fastest, and of those the "
+                "shortest\n");
 }
 
 int ni_flat_gpu(const struct ni_inventory *inv)

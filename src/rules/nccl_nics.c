@@ -134,6 +134,22 @@ static void fuse(const struct ni_work *w, struct nic *nic, const struct ni_chose
     nic->link = nic->lanes > 0 && first->each > 0 ? (int64_t)nic->lanes * first->each : NO_LIMIT;
 }
 
+/* Returns the NIC of a port alone. ports: its bit. */
+static struct nic single_nic(const struct ni_work *w, const struct ni_port *port, uint32_t ports)
+{
+    const struct ni_hca *h = &w->inv->hca[port->hca];
+    const struct ni_pci *pci = &h->pci;
+
+    return (struct nic){
+        .ports = ports,
+        .hca = h,
+        .hca_at = port->hca,
+        .top = pci->depth - 3,
+        .rate = port->mbps.known == NI_KNOWN ? port->mbps.v / 100 : 0,
+        .link = pci->known == NI_KNOWN ? link_of(pci, pci->depth - 1) : NO_LIMIT,
+    };
+}
+
 /* Makes the NICs, in the order of the ports: each takes the ports after it within the level. */
 static void make_nics(const struct ni_work *w, struct nics *ret)
 {
@@ -143,15 +159,11 @@ static void make_nics(const struct ni_work *w, struct nics *ret)
     ret->n = 0;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const struct ni_pci *pci = &c.hca->pci;
 
         if (placed >> i & 1 || ni_lacks_node(&c.hca->uverbs))
             continue;
         struct nic *nic = &ret->at[ret->n++];
-        *nic = (struct nic){.ports = UINT32_C(1) << i, .hca = c.hca, .hca_at = c.port->hca};
-        nic->rate = c.port->mbps.known == NI_KNOWN ? c.port->mbps.v / 100 : 0;
-        nic->top = pci->depth - 3;
-        nic->link = pci->known == NI_KNOWN ? link_of(pci, pci->depth - 1) : NO_LIMIT;
+        *nic = single_nic(w, c.port, UINT32_C(1) << i);
         for (unsigned k = i + 1; k < w->plan->n_chosen; k++) {
             const struct ni_chosen other = ni_chosen(w, k);
 
@@ -293,4 +305,19 @@ void ni_find_nccl_nics(const struct ni_work *w)
     make_nics(w, &nics);
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
         take_nics(w, &nics, g);
+}
+
+bool ni_would_be_taken(const struct ni_work *w, const struct ni_port *port)
+{
+    const struct nic nic = single_nic(w, port, 0);
+
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const struct ni_taken *t = &w->plan->taken[g];
+        const struct path p = find_path(w, &nic, g);
+
+        if (t->hca < 0 || p.distance == NI_DIST_UNKNOWN || p.speed > t->speed ||
+            (p.speed == t->speed && p.distance <= t->distance))
+            return true;
+    }
+    return w->inv->n_gpu == 0;
 }

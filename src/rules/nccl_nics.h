@@ -3,12 +3,16 @@
 #ifndef NCCL_INIT_RULES_NCCL_NICS_H
 #define NCCL_INIT_RULES_NCCL_NICS_H
 
+#include <stdbool.h>
+
 #include "rules/decide.h"
 
-/* Finds for each GPU the ports that NCCL takes (plan->nccl_ports, plan->nccl_hca). plan->distance is
-   known. Wants the rates, links and NUMA nodes if want is set; without them the nearest HCAs are
-   taken. */
+/* Finds for each GPU the ports that NCCL takes (plan->taken). plan->distance is known. Without the
+   facts of ni_want_bandwidth the nearest HCAs are taken. */
 void ni_find_nccl_nics(const struct ni_work *w);
+/* Returns true if NCCL would take this port, which is not chosen, for a GPU beside or instead of what
+   it takes now; or if that is not known. */
+bool ni_would_be_taken(const struct ni_work *w, const struct ni_port *port);
 /* Wants the facts by which NCCL compares HCAs beyond their distance. */
 void ni_want_bandwidth(const struct ni_work *w);
 

@@ -169,7 +169,10 @@ static void put_too_far(const struct ni_work *w, unsigned gpu, enum ni_distance 
                 "ranks bandwidth before distance",
                 name, bdf, ni_distance_text(distance), level, w->inv->hca[near->index].name,
                 ni_distance_text(near->distance));
-    if (w->inv->n_gpu > 1)
+    if (w->plan->taken[gpu].fused)
+        ni_put(why,
+               " (deduced, as NCCL 2.30 and later fuse NICs; older ones may place it elsewhere)");
+    else if (w->inv->n_gpu > 1)
         ni_put(why, " (deduced from the PCI tree; over NVLink NCCL may use another GPU's HCA)");
 }
 

@@ -12,6 +12,7 @@
 #include "nccl_init/rdma.h"
 #include "rules/chosen.h"
 #include "rules/decide.h"
+#include "rules/nccl_nics.h"
 #include "rules/ports.h"
 
 /* Returns true if the HCA belongs to a GPU: no CPU is between them, or it is nearer than any chosen
@@ -46,9 +47,18 @@ static struct ni_chosen find_fastest(const struct ni_work *w, const struct ni_po
     return fastest;
 }
 
-/* Returns what a slow port costs: NCCL may not use it at all. */
+/* Returns what a slow port costs, chosen or left out: NCCL may not use it at all. */
 static const char *cost_of(const struct ni_work *w, int at)
 {
+    if (!w->plan->port[at].chosen)
+        return ni_would_be_taken(w, &w->inv->port[at])
+                   ? "left out, but it is near a GPU and of the same kind: it is a rail that has "
+                     "lost "
+                     "speed"
+                   : "left out, but it is near a GPU and of the same kind: it is a rail that has "
+                     "lost "
+                     "speed. Named in --hcas it would be idle: NCCL has a faster one for each GPU";
+
     unsigned taking = 0, known = 0;
 
     for (unsigned g = 0; g < w->inv->n_gpu; g++) {
@@ -80,9 +90,6 @@ void ni_note_slow_rails(const struct ni_work *w)
         ni_report(w->f, chosen ? NI_F_RAIL_RATE_DIFFERS : NI_F_RAIL_SLOW,
                   ni_port_name(inv, at).text, "runs at %lld Gb/s, %s at %lld Gb/s: %s",
                   (long long)(port->mbps.v / 1000), ni_port_name(inv, fastest.at).text,
-                  (long long)(fastest.port->mbps.v / 1000),
-                  chosen ? cost_of(w, at)
-                         : "left out, but it is near a GPU and of the same kind: it is a rail that "
-                           "has lost speed");
+                  (long long)(fastest.port->mbps.v / 1000), cost_of(w, at));
     }
 }

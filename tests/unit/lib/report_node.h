@@ -109,6 +109,7 @@ static void gpu(const char *bdf, int minor, const char *near, enum ni_distance d
     g->pci.known = NI_KNOWN;
     g->pci.numa = known(at < 1 ? 0 : 1);
     node.plan.nearest_hca[at].index = -1;
+    node.plan.taken[at].hca = -1;
     for (unsigned i = 0; near && i < node.inv.n_hca; i++) {
         if (strcmp(node.inv.hca[i].name, near) == 0) {
             node.plan.nearest_hca[at] = (struct ni_near){(int)i, distance};

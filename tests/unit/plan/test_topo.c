@@ -108,6 +108,26 @@ static void test_colour(void **state)
     assert_non_null(strstr(text, "\n  \033[2mmlx5_8/1   0000:23:00.2"));
 }
 
+/* A farther HCA is marked if NCCL takes it; of a fused NIC all ports are. With NVLink-C2C it is the
+   nearest. */
+static void test_taken(void **state)
+{
+    (void)state;
+    node.plan.taken[0] =
+        (struct ni_taken){.hca = 1, .distance = NI_DIST_SYS, .ports = 2, .as_fast = 2};
+    const char *text = written(ni_put_topo);
+    assert_non_null(strstr(text, " mlx5_10 SYS "));
+    assert_null(strstr(text, "PIX*"));
+    node.plan.taken[0].ports = 3;
+    node.plan.taken[0].fused = true;
+    text = written(ni_put_topo);
+    assert_non_null(strstr(text, " mlx5_6/1+mlx5_10/1 SYS "));
+    assert_non_null(strstr(text, "PIX*"));
+    node.inv.gdr.c2c = true;
+    text = written(ni_put_topo);
+    assert_non_null(strstr(text, " mlx5_6 PIX "));
+}
+
 static void others(unsigned n, const char *name)
 {
     for (unsigned i = 0; i < n && node.inv.n_hca < NI_MAX_HCA; i++) {
@@ -383,12 +403,12 @@ static void test_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_colour, setup),  cmocka_unit_test_setup(test_ports, setup),
-        cmocka_unit_test_setup(test_without, setup), cmocka_unit_test_setup(test_of_host, setup),
-        cmocka_unit_test_setup(test_not_all, setup), cmocka_unit_test_setup(test_gpus, setup),
-        cmocka_unit_test_setup(test_svg, setup),     cmocka_unit_test_setup(test_json, setup),
-        cmocka_unit_test_setup(test_dot, setup),     cmocka_unit_test_setup(test_hostile, setup),
-        cmocka_unit_test_setup(test_full, setup),
+        cmocka_unit_test_setup(test_taken, setup),   cmocka_unit_test_setup(test_colour, setup),
+        cmocka_unit_test_setup(test_ports, setup),   cmocka_unit_test_setup(test_without, setup),
+        cmocka_unit_test_setup(test_of_host, setup), cmocka_unit_test_setup(test_not_all, setup),
+        cmocka_unit_test_setup(test_gpus, setup),    cmocka_unit_test_setup(test_svg, setup),
+        cmocka_unit_test_setup(test_json, setup),    cmocka_unit_test_setup(test_dot, setup),
+        cmocka_unit_test_setup(test_hostile, setup), cmocka_unit_test_setup(test_full, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
