@@ -120,6 +120,13 @@ const struct ni_finding_kind ni_job_findings[] = {
         .user = "check the pod's log, `kubectl describe pod` and the node's memory.",
     },
     {
+        .number = NI_F_JOB_POD_SLOW,
+        .id = "job.pod.slow",
+        .cost = NI_COST_DEMAND,
+        .user = "give the pod more processors, or no limit of them (resources.limits.cpu); see what "
+                "else runs on its node.",
+    },
+    {
         .number = NI_F_JOB_RAIL_ALL,
         .id = "job.rail.all",
         .cost = NI_COST_FAILS,
@@ -132,6 +139,14 @@ const struct ni_finding_kind ni_job_findings[] = {
         .cost = NI_COST_FAILS,
         .admin_first = true,
         .admin = "check the port, cable, switch port, VLAN and filters.",
+        .user = "keep the job off this node, or leave the rail out in all pods (--hcas).",
+    },
+    {
+        .number = NI_F_JOB_RAIL_LOSSY,
+        .id = "job.rail.lossy",
+        .cost = NI_COST_FAILS,
+        .admin_first = true,
+        .admin = "check the cable, transceiver and error counters of the port and its switch port.",
         .user = "keep the job off this node, or leave the rail out in all pods (--hcas).",
     },
     {

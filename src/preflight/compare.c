@@ -208,6 +208,8 @@ static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank
         ni_put_failure(t, y->failure);
     } else if (verdict == NI_RAIL_SLOW) {
         put_slow(t, job, rank, rail);
+    } else if (verdict == NI_RAIL_LOSSY) {
+        ni_put(t, "loses packets with several partners, on all paths");
     } else if (verdict == NI_RAIL_UNTRIED && (job->pod[rank].rail[rail].crossed || y->misled > 0)) {
         return; /* ni_align_rails or ni_report_neighbours tells it */
     } else if (verdict == NI_RAIL_UNTRIED && (untried[0] || job->rounds > 0)) {
@@ -241,6 +243,7 @@ static const struct question facts[] = {
 
 static const struct question faults[] = {
     {NI_F_JOB_RAIL_FAILED, FAULT, "", NI_RAIL_FAILED, NULL},
+    {NI_F_JOB_RAIL_LOSSY, FAULT, "", NI_RAIL_LOSSY, NULL},
     {NI_F_JOB_RAIL_SLOW, FAULT, "", NI_RAIL_SLOW, NULL},
     {NI_F_JOB_RAIL_UNTRIED, FAULT, "", NI_RAIL_UNTRIED, NULL},
     {NI_F_JOB_PATH_FAILED, FAULT, "", NI_RAIL_PATH, NULL},
@@ -626,6 +629,21 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
     ni_find_same_gids(job, f);
 }
 
+/* Reports the pods that cannot begin as fast as they answer. */
+static void report_starved(const struct ni_job *job, struct ni_findings *f)
+{
+    for (unsigned p = 0; p < job->ranks && job->n_rail > 0; p++) {
+        struct ni_text s = NI_TEXT(SUBJECT);
+
+        if (!ni_tally_of(job, p, 0)->starved)
+            continue;
+        ni_put_pod(&s, job, p);
+        ni_report(f, NI_F_JOB_POD_SLOW, s.buf,
+                  "what it begins is slow with every partner, on all paths; what others begin with "
+                  "it is not: its processes get too little time");
+    }
+}
+
 void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
 {
     /* percent of the rate: 0.8 of the data rate that packets of 1024 bytes leave */
@@ -639,6 +657,7 @@ void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
     ni_report_neighbours(job, f);
     for (size_t i = 0; i < NI_COUNT(faults); i++)
         report_difference(job, &faults[i], f);
+    report_starved(job, f);
     ni_report_paths(job, f);
     /* no rail differs from the others, but all are far from what they could do */
     if (job->n_result > 0 && !job->pod[first->pair.from].rail[first->pair.rail].software &&

@@ -46,6 +46,7 @@ enum ni_rail_verdict {
     NI_RAIL_UNTRIED,
     NI_RAIL_GOOD,
     NI_RAIL_SLOW,
+    NI_RAIL_LOSSY,  /* it loses packets with several partners, on all paths */
     NI_RAIL_PATH,   /* it fails with some pods, not with all */
     NI_RAIL_FAILED, /* the port is to blame */
     NI_RAIL_VERDICTS
@@ -62,6 +63,12 @@ struct ni_rail_tally {
     /* pairs; without those in which another rail is certainly at fault */
     unsigned passed, failed;
     unsigned misled;   /* pairs whose packets went to somebody else */
+    unsigned loses;    /* partners with which it loses packets on all paths: 0, 1, or 2 for more */
+    unsigned loses_to; /* the rank of the first of them */
+    /* pairs that it began, and those of them that are slow as a whole, one of them alone as well;
+       and those that others began with it, and that are slow as a whole */
+    unsigned began, began_slow, began_settled, met_slow;
+    bool starved;      /* its pod is to blame for the pairs that it began */
     unsigned measured; /* passed pairs of which both rates are known */
     /* the rank + 1 with which it passed by new queue pairs; 0: none */
     unsigned passed_again;

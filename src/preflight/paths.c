@@ -19,8 +19,11 @@ enum {
     SUSPECT = 30,      /* percent of the median queue pair of its round: less is tried again */
     SUSPECT_PAIR = 40, /* percent of the median pair: less, and all its queue pairs are */
     SLOW = 40,         /* percent of what a pair moves in the median, of a queue pair alone */
-    LOSSY = 3,         /* late acknowledgements on a quiet fabric; fewer may be a host's */
-    FAILED = -2,       /* scores below all others */
+    /* so often it is slow before it is called that, apart in time: others may have filled it, or
+       flow control stopped it, for a moment */
+    TRIES = 4,
+    LOSSY = 3,   /* late acknowledgements on a quiet fabric; fewer may be a host's */
+    FAILED = -2, /* scores below all others */
     LATE = -1,
     UNMEASURED = 100
 };
@@ -51,11 +54,16 @@ static unsigned count_measured(const struct ni_pair_result *x, enum measure what
 /* Returns the measurement number i of a pair; 0: there is none. */
 static int64_t measure(const struct ni_pair_result *x, unsigned i, enum measure what)
 {
+    const enum ni_way way = i % 2 ? NI_READS : NI_WRITES;
+    int64_t mbps;
+
     switch (what) {
     case QUEUE_SPEED:
-        return ni_share_of_rate(x, i % 2 ? x->queue[i / 2].read_mbps : x->queue[i / 2].write_mbps);
+        mbps = way == NI_READS ? x->queue[i / 2].read_mbps : x->queue[i / 2].write_mbps;
+        return ni_share_of_rate(x, mbps, way, 1);
     case PAIR_SPEED:
-        return ni_share_of_rate(x, i % 2 ? x->read_mbps : x->write_mbps);
+        mbps = way == NI_READS ? x->read_mbps : x->write_mbps;
+        return ni_share_of_rate(x, mbps, way, ni_moved_at_once(x));
     case QUEUE_ALIKE:
         return alike(x->queue[i].write_mbps, x->queue[i].read_mbps);
     case PAIR_ALIKE:
@@ -292,6 +300,8 @@ static void settle_path(const struct ni_job *job, const struct ni_pair_result *x
 {
     const int64_t usual = job->kind == NI_ROUND_ALONE ? of->pair_median : 0;
     const unsigned control = control_of(of);
+    unsigned late = 0, lossy = 0, tried = 0;
+    bool slow = false;
 
     for (unsigned q = 0; q < of->n_queue; q++) {
         const bool failed = of->queue[q].step != NI_PAIR_DONE;
@@ -302,11 +312,25 @@ static void settle_path(const struct ni_job *job, const struct ni_pair_result *x
         of->queue[q].verdict = takes_part(x, q) ? judge(x, q, usual) : NI_PATH_GOOD;
         if (failed && of->queue[q].verdict == NI_PATH_GOOD)
             of->queue[q].verdict = NI_PATH_ONCE;
+        slow = slow || of->queue[q].verdict == NI_PATH_SLOW;
+        lossy += of->queue[q].verdict >= NI_PATH_LOSSY;
+        late += x->queue[q].late;
+        tried++;
     }
+    of->slow_tries += slow;
+    for (unsigned q = 0; q < of->n_queue && of->slow_tries < TRIES; q++)
+        if (of->queue[q].verdict == NI_PATH_SLOW)
+            of->queue[q].verdict = NI_PATH_SUSPECT; /* to be tried once more */
+    /* several paths at once, and none was good before */
+    of->end_loses = of->end_loses || (control == NI_MAX_QUEUES && tried > 1 && lossy == tried);
     if (control == NI_MAX_QUEUES || !takes_part(x, control))
         return;
+    const struct ni_queue_result *beside = &x->queue[control];
+    of->end_loses = of->end_loses || beside->step != NI_PAIR_DONE ||
+                    (beside->late > 0 && late + beside->late >= LOSSY);
     for (unsigned q = 0; q < of->n_queue && judge(x, control, usual) != NI_PATH_GOOD; q++)
-        of->queue[q].verdict = NI_PATH_GOOD; /* not the path: a port, whose rules see to it */
+        if (!of->end_loses)
+            of->queue[q].verdict = NI_PATH_GOOD; /* not the path: a port, whose rules see to it */
 }
 
 void ni_settle_paths(struct ni_job *job)
@@ -327,7 +351,8 @@ bool ni_is_bad_path(const struct ni_job *job, const struct ni_pair_result *x)
 
     for (unsigned q = 0; q < x->n_queue; q++)
         bad = bad || x->queue[q].verdict >= NI_PATH_SLOW;
-    return bad && !has_bad_port(job, &x->pair);
+    return bad && !has_bad_port(job, &x->pair) &&
+           !ni_tally_of(job, x->pair.from, x->pair.rail)->starved;
 }
 
 void ni_mark_path_ends(struct ni_job *job)

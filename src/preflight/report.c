@@ -15,9 +15,9 @@
 enum { PODS_SHOWN = 32 };
 
 const char *const ni_rail_words[] = {
-    [NI_RAIL_ABSENT] = "absent", [NI_RAIL_GONE] = "gone", [NI_RAIL_UNTRIED] = "untried",
-    [NI_RAIL_GOOD] = "good",     [NI_RAIL_SLOW] = "slow", [NI_RAIL_PATH] = "path",
-    [NI_RAIL_FAILED] = "failed",
+    [NI_RAIL_ABSENT] = "absent", [NI_RAIL_GONE] = "gone",   [NI_RAIL_UNTRIED] = "untried",
+    [NI_RAIL_GOOD] = "good",     [NI_RAIL_SLOW] = "slow",   [NI_RAIL_PATH] = "path",
+    [NI_RAIL_FAILED] = "failed", [NI_RAIL_LOSSY] = "lossy",
 };
 
 const char *const ni_path_words[] = {

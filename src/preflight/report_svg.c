@@ -26,6 +26,7 @@ static const struct {
     [NI_RAIL_UNTRIED] = {"#ffffff", "M3 6h6"},
     [NI_RAIL_GOOD] = {"#56b4e9", ""},
     [NI_RAIL_SLOW] = {"#f0e442", "M2.5 3.5h7L6 9.5z"},
+    [NI_RAIL_LOSSY] = {"#e69f00", "M2.5 9.5h7L6 3.5z"},
     [NI_RAIL_PATH] = {"#cc79a7", "M2 10L10 2"},
     [NI_RAIL_FAILED] = {"#d55e00", "M2.5 2.5l7 7m0-7l-7 7"},
 };

@@ -207,7 +207,8 @@ static void add_alone(struct ni_job *job)
         if (!worst || job->alone[r] >= (worst->software ? MOST_SOFT : MOST_ALONE) ||
             ni_count_bad_paths(job, r, job->since) >= ENOUGH)
             continue;
-        job->alone[r]++;
+        if (worst->slow_tries == 0)
+            job->alone[r]++;
         add_again(job, worst, NI_SUSPECTS_SLOW);
     }
     if (job->n_result > before)

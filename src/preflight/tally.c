@@ -8,6 +8,8 @@
 #include "nccl_init/known.h"
 #include "preflight/job.h"
 #include "preflight/neighbours.h"
+#include "preflight/paths.h"
+#include "rail/rail.h"
 #include "rail/step.h"
 
 enum {
@@ -37,7 +39,7 @@ bool ni_is_bad_port(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const enum ni_rail_verdict v = ni_tally_of(job, rank, rail)->verdict;
 
-    return v == NI_RAIL_FAILED || v == NI_RAIL_SLOW;
+    return v == NI_RAIL_FAILED || v == NI_RAIL_SLOW || v == NI_RAIL_LOSSY;
 }
 
 unsigned ni_count_rails(const struct ni_job *job, unsigned rail, ni_rail_is *is)
@@ -67,17 +69,41 @@ int64_t ni_pair_rate(const struct ni_job *job, const struct ni_pair *pair)
     return from < to ? from : to;
 }
 
-int64_t ni_share_of_rate(const struct ni_pair_result *x, int64_t mbps)
+unsigned ni_moved_at_once(const struct ni_pair_result *x)
 {
-    const int64_t share = x->rate > 0 ? mbps * NI_JOB_PARTS / x->rate : 0;
+    const unsigned all = x->queues != 0 ? (unsigned)__builtin_popcount(x->queues) : NI_MAX_QUEUES;
+
+    if (x->again != 0 && !x->software)
+        return 1;
+    return all < NI_PATH_BATCH ? all : NI_PATH_BATCH;
+}
+
+/* Returns the rate that so many queue pairs can reach over the round trip of the pair. */
+static int64_t rate_in_flight(const struct ni_pair_result *x, enum ni_way way, unsigned queues)
+{
+    const int64_t bytes = way == NI_WRITES ? NI_WRITES_IN_FLIGHT : NI_READS_IN_FLIGHT;
+
+    if (x->software || x->latency_ns <= 0)
+        return x->rate;
+    const int64_t mbps = bytes * queues * 8 * 1000 / x->latency_ns;
+    return mbps > 0 && mbps < x->rate ? mbps : x->rate;
+}
+
+int64_t ni_share_of_rate(const struct ni_pair_result *x, int64_t mbps, enum ni_way way,
+                         unsigned queues)
+{
+    const int64_t rate = rate_in_flight(x, way, queues);
+    const int64_t share = rate > 0 ? mbps * NI_JOB_PARTS / rate : 0;
 
     return share < INT32_MAX ? share : INT32_MAX;
 }
 
 /* Returns the share of a pair that passed; 0 of another. */
-static int64_t share_of(const struct ni_pair_result *x, int64_t mbps)
+static int64_t share_of(const struct ni_pair_result *x, enum ni_way way)
 {
-    return x->step == NI_PAIR_DONE ? ni_share_of_rate(x, mbps) : 0;
+    const int64_t mbps = way == NI_WRITES ? x->write_mbps : x->read_mbps;
+
+    return x->step == NI_PAIR_DONE ? ni_share_of_rate(x, mbps, way, ni_moved_at_once(x)) : 0;
 }
 
 int64_t ni_median(ni_count_around *count, const void *of)
@@ -104,7 +130,7 @@ static void count_shares(const void *of, int64_t middle, struct ni_around *ret)
 
     for (unsigned i = 0; i < 2 * job->n_result; i++) {
         const struct ni_pair_result *x = &job->result[i / 2];
-        const int64_t share = share_of(x, i % 2 ? x->read_mbps : x->write_mbps);
+        const int64_t share = share_of(x, i % 2 ? NI_READS : NI_WRITES);
 
         if (!x->full)
             continue;
@@ -115,9 +141,10 @@ static void count_shares(const void *of, int64_t middle, struct ni_around *ret)
 
 /* Keeps the better measurement. If one of the two rates is not known there is none. */
 static void take_best(struct ni_flow *best, const struct ni_job *job,
-                      const struct ni_pair_result *x, int64_t mbps)
+                      const struct ni_pair_result *x, enum ni_way way)
 {
-    const int64_t percent = ni_divide_measured(share_of(x, mbps) * 100, job->median);
+    const int64_t percent = ni_divide_measured(share_of(x, way) * 100, job->median);
+    const int64_t mbps = way == NI_WRITES ? x->write_mbps : x->read_mbps;
 
     best->mbps = mbps > best->mbps ? mbps : best->mbps;
     best->percent = percent > best->percent ? percent : best->percent;
@@ -159,9 +186,9 @@ static void count(const struct ni_job *job, const struct ni_pair_result *x, enum
     }
     if (x->step == NI_PAIR_DONE) {
         t->passed++;
-        t->measured += share_of(x, x->write_mbps) > 0;
-        take_best(role == NI_SENDS ? &t->send : &t->receive, job, x, x->write_mbps);
-        take_best(role == NI_SENDS ? &t->receive : &t->send, job, x, x->read_mbps);
+        t->measured += share_of(x, NI_WRITES) > 0;
+        take_best(role == NI_SENDS ? &t->send : &t->receive, job, x, NI_WRITES);
+        take_best(role == NI_SENDS ? &t->receive : &t->send, job, x, NI_READS);
         t->latency_ns = t->latency_ns ? t->latency_ns : x->latency_ns;
         t->slowest_ns = x->slowest_ns > t->slowest_ns ? x->slowest_ns : t->slowest_ns;
         if (role == NI_SENDS && !x->full)
@@ -203,6 +230,8 @@ static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, 
         return NI_RAIL_FAILED;
     if (t->passed == 0)
         return t->failed > 0 ? NI_RAIL_FAILED : NI_RAIL_UNTRIED;
+    if (t->loses > 1)
+        return NI_RAIL_LOSSY;
     if (t->measured < 2 || t->send.percent == 0 || t->receive.percent == 0)
         return NI_RAIL_GOOD;
     const int64_t enough = job->pod[rank].rail[rail].software ? HALF : SLOW;
@@ -234,6 +263,61 @@ static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool 
     }
 }
 
+/* Notes that the rail lost packets with that partner, whatever the path. */
+static void note_loss(struct ni_rail_tally *t, unsigned partner)
+{
+    if (t->loses == 0)
+        t->loses_to = partner;
+    if (t->loses == 0 || t->loses_to != partner)
+        t->loses++;
+}
+
+/* Notes of a pair of a full round what it says about its ends beyond its speed. */
+static void note_ends(struct ni_job *job, const struct ni_pair_result *x)
+{
+    struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
+    struct ni_rail_tally *to = ni_tally_of(job, x->pair.to, x->pair.rail);
+    unsigned slow = 0, settled = 0;
+
+    if (x->end_loses) {
+        note_loss(from, x->pair.to);
+        note_loss(to, x->pair.from);
+    }
+    if (!x->full || x->step != NI_PAIR_DONE)
+        return;
+    for (unsigned q = 0; q < x->n_queue; q++) {
+        const enum ni_path_verdict v = x->queue[q].verdict;
+
+        slow += x->queue[q].step == NI_PAIR_DONE && (v == NI_PATH_SUSPECT || v == NI_PATH_SLOW);
+        settled += v == NI_PATH_SLOW;
+    }
+    const bool whole = slow > 0 && slow == x->n_queue;
+    from->began++;
+    from->began_slow += whole;
+    from->began_settled += whole && settled > 0;
+    to->met_slow += whole;
+}
+
+/* Finds the pods that are slow where they begin, with every partner, and never where others begin:
+   the device answers those by itself, and only what a pod begins needs its processors. */
+static void find_starved(struct ni_job *job)
+{
+    for (unsigned p = 0; p < job->ranks; p++) {
+        unsigned began = 0, slow = 0, settled = 0, met = 0;
+
+        for (unsigned r = 0; r < job->n_rail; r++) {
+            const struct ni_rail_tally *t = ni_tally_of(job, p, r);
+
+            began += t->began;
+            slow += t->began_slow;
+            settled += t->began_settled;
+            met += t->met_slow;
+        }
+        for (unsigned r = 0; r < job->n_rail; r++)
+            ni_tally_of(job, p, r)->starved = began > 1 && slow == began && settled > 0 && met == 0;
+    }
+}
+
 void ni_tally(struct ni_job *job)
 {
     bool two[NI_MAX_RAILS];
@@ -244,7 +328,9 @@ void ni_tally(struct ni_job *job)
     for (unsigned i = 0; i < job->n_result; i++) {
         count(job, &job->result[i], NI_SENDS);
         count(job, &job->result[i], NI_RECEIVES);
+        note_ends(job, &job->result[i]);
     }
+    find_starved(job);
     for (unsigned r = 0; r < job->n_rail; r++) {
         two[r] = ni_count_rails(job, r, ni_takes_part) == 2;
         for (unsigned p = 0; p < job->ranks; p++)

@@ -18,8 +18,15 @@ typedef bool ni_rail_is(const struct ni_job *job, unsigned rank, unsigned rail);
 
 /* Fills job->tally and median. */
 void ni_tally(struct ni_job *job);
-/* Returns a speed as a share of the rate of the slower end; 0 if that is not known. */
-int64_t ni_share_of_rate(const struct ni_pair_result *x, int64_t mbps);
+/* The two ways of data between the ends of a pair. */
+enum ni_way { NI_WRITES, NI_READS };
+/* Returns a speed as a share of what the pair can reach: the rate of the slower end; or less, where
+   what its queue pairs have in flight at once is less than that in a round trip. queues: how many
+   of them moved. 0 if the rate is not known. */
+int64_t ni_share_of_rate(const struct ni_pair_result *x, int64_t mbps, enum ni_way way,
+                         unsigned queues);
+/* Returns how many queue pairs of the pair moved at once. */
+unsigned ni_moved_at_once(const struct ni_pair_result *x);
 
 /* How many measurements are above a value, and how many others there are. */
 struct ni_around {

@@ -43,6 +43,10 @@ enum ni_rail_work {
    a step ends after 2 s without a completion, and a queue pair gives up after half a second. */
 enum { NI_RAIL_MS = 12000, NI_MAX_SMALL = 1024 };
 
+/* What a queue pair of two rails can have in flight, in bytes, if their devices can: its part of the
+   window so many times. */
+enum { NI_WRITES_IN_FLIGHT = 16 << 20, NI_READS_IN_FLIGHT = 2 << 20 };
+
 /* A task, in memory that the rail's process shares with the process that asks it. */
 struct ni_rail_task {
     struct ni_rail rail;

@@ -130,7 +130,10 @@ struct ni_pair_result {
     struct ni_queue_result queue[NI_MAX_QUEUES];
     /* the number + 1 of the result whose queue pairs these are, tried again; 0: they are new */
     unsigned again;
-    int64_t rate; /* of the slower end in Mb/s; 0: not known */
+    /* tried again, its good queue pair lost packets as well: not one path does, but an end */
+    bool end_loses;
+    unsigned slow_tries; /* how often it was slow alone */
+    int64_t rate;        /* of the slower end in Mb/s; 0: not known */
     /* the median of its round and rail, in parts of the rate: of the queue pairs, and of the pairs
        */
     int64_t queue_median, pair_median;

@@ -17,6 +17,7 @@
 #include "preflight/job.h"
 #include "preflight/paths.h"
 #include "preflight/rounds.h"
+#include "rail/rail.h"
 #include "rail/step.h"
 #include "two_tier.h"
 
@@ -26,7 +27,8 @@ enum { SMALL = 64, SMALL_QUIET = 1024 }; /* writes whose acknowledgements are ti
 #define MOVE_S  0.2                      /* how long data moves, each way */
 #define PAYLOAD 0.96                     /* of the rate, without headers */
 
-static const char *const fault_words[FAULT_KINDS] = {"healthy", "dead", "lossy", "slow", "port"};
+static const char *const fault_words[FAULT_KINDS] = {"healthy", "dead",  "lossy",  "slow",
+                                                     "port",    "cable", "starved"};
 static const char *const order_words[ORDERS] = {"ordered", "random"};
 
 static struct {
@@ -36,8 +38,9 @@ static struct {
     unsigned ways, count, jobs;
     uint64_t seed;
     enum recovery recovery;
-    double noise, loss, slow, others; /* parts */
-    bool labels, verbose, check;
+    double noise, loss, slow, others, starved, pauses; /* parts */
+    double rtt_us;                                     /* between two sites; 0: there is one */
+    bool labels, verbose, check, varies;
 } how = {
     .size = {64, 128, 256, 1000},
     .sizes = 4,
@@ -51,6 +54,7 @@ static struct {
     .noise = 0.1,
     .loss = 0.01,
     .slow = 0.1,
+    .starved = 0.3,
     .labels = true,
 };
 
@@ -113,6 +117,11 @@ static bool takes_part(const struct ni_pair_result *x, unsigned q)
     return x->queues == 0 || (x->queues & 1U << q);
 }
 
+static bool is_starved(unsigned rank)
+{
+    return net.fault.kind == STARVED && net.place[rank] == net.fault.place;
+}
+
 /* The queue pairs of a round that move at the same time, one way: of each pair the first `batch`, the next
    ones, ... */
 static unsigned gather(const struct ni_pair_result *first, unsigned n, unsigned step, unsigned way)
@@ -127,7 +136,10 @@ static unsigned gather(const struct ni_pair_result *first, unsigned n, unsigned 
         for (unsigned q = 0, turn = 0; q < NI_MAX_QUEUES; q++) {
             const struct flow f = {.from = way == 0 ? x->pair.from : x->pair.to,
                                    .to = way == 0 ? x->pair.to : x->pair.from,
-                                   .queue = (uint64_t)number * NET_QUEUES + q};
+                                   .queue = (uint64_t)number * NET_QUEUES + q,
+                                   .flight = (way == 0 ? NI_WRITES_IN_FLIGHT : NI_READS_IN_FLIGHT) /
+                                             (MBPS * 1e6 / 8),
+                                   .own = is_starved(x->pair.from) ? how.starved / batch : 0};
 
             if (!takes_part(x, q) || turn++ / batch != step)
                 continue;
@@ -165,6 +177,8 @@ static void sum_up(struct ni_pair_result *x)
     x->step = NI_PAIR_SMALL;
     x->wc = TIMED_OUT;
     x->latency_ns = 5000;
+    if (in_second_site(&net, x->pair.from) != in_second_site(&net, x->pair.to))
+        x->latency_ns += (int64_t)(how.rtt_us * 1000);
     for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
         const struct ni_queue_result *queue = &x->queue[q];
 
@@ -232,6 +246,14 @@ static bool is_named(void)
             named = true;
             continue;
         }
+        if (net.fault.kind == CABLE || net.fault.kind == STARVED) {
+            const char *const id = net.fault.kind == CABLE ? "job.rail.lossy" : "job.pod.slow";
+
+            if (strcmp(kind->id, id) != 0 || !(strstr(f->message, pod) || strstr(f->subject, pod)))
+                return false;
+            named = true;
+            continue;
+        }
         if (net.fault.kind == PORT || !ni_has_prefix(kind->id, "job.path."))
             return false;
         named = named || !how.labels ||
@@ -273,13 +295,16 @@ static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned i
     dice.state = mix(seed ^ 1);
     net.recovery = how.recovery;
     net.others = how.others;
+    net.varies = how.varies;
+    net.pauses = how.pauses;
+    net.rtt_s = how.rtt_us / 1e6;
     net.packets = MBPS * 1e6 / 8 / 4096;
     net.fault = (struct fault){.kind = kind, .ways = how.ways};
     n_leaf = list_leaves(&net, leaves);
     net.fault.leaf = leaves[roll_below(&dice, n_leaf)];
     net.fault.uplink = roll_below(&dice, how.shape.uplinks);
     net.fault.place = net.place[roll_below(&dice, pods)];
-    net.fault.part = kind == LOSSY ? how.loss : how.slow;
+    net.fault.part = kind == LOSSY || kind == CABLE ? how.loss : how.slow;
     judge_real(c);
     c->jobs++;
     if (how.verbose && (kind == HEALTHY ? c->bad > was.bad : c->named == was.named))
@@ -287,6 +312,11 @@ static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned i
                c->bad == was.bad ? "good"
                : kind == HEALTHY ? "refused"
                                  : "found, not named");
+    for (unsigned i = 0; how.verbose && (kind == HEALTHY || c->named == was.named) && i < real.f.n;
+         i++)
+        if (ni_finding_severity(real.f.at[i].id) == NI_ERROR)
+            printf("    %s: %s: %s\n", ni_finding_kind(real.f.at[i].id)->id, real.f.at[i].subject,
+                   real.f.at[i].message);
 }
 
 static struct counts table[SIZES][ORDERS][FAULT_KINDS];
@@ -381,7 +411,7 @@ static void put_table(double seconds)
 static bool is_good_enough(void)
 {
     static const unsigned least[FAULT_KINDS] = {
-        [DEAD] = 99, [LOSSY] = 99, [SLOW] = 95, [PORT] = 99};
+        [DEAD] = 99, [LOSSY] = 99, [SLOW] = 95, [PORT] = 99, [CABLE] = 95, [STARVED] = 95};
     bool good = true;
 
     for (unsigned k = 0; k < FAULT_KINDS; k++) {
@@ -407,7 +437,9 @@ static bool is_good_enough(void)
 static const char usage[] =
     "usage: fabric [OPTION...]\n"
     "  --pods=N,...         sizes of the jobs (64,128,256,1000)\n"
-    "  --faults=WORD,...    of healthy, dead, lossy, slow; port: a slow port of a pod\n"
+    "  --faults=WORD,...    of healthy, dead, lossy, slow; port: a slow port of a pod; cable: its "
+    "lossy cable;\n"
+    "                       starved: a pod whose processes have too little time\n"
     "  --ranks=WORD,...     of ordered, random\n"
     "  --places=N           for pods, of which the job has any (as many as pods)\n"
     "  --per-leaf=N         pods of a leaf (32)\n"
@@ -418,6 +450,12 @@ static const char usage[] =
     "  --loss=PERCENT       of the packets on a lossy cable (1)\n"
     "  --slow=PERCENT       of its rate, of a slow cable (10)\n"
     "  --others=PERCENT     flows of other jobs on each uplink and downlink, in the mean (0)\n"
+    "  --vary               they come and go with each step\n"
+    "  --pauses=PERCENT     of leaves and steps, in which flow control stops what goes to the "
+    "leaf's pods (0)\n"
+    "  --rtt=US             round trip between two sites, which have half of the leaves each (0: "
+    "one site)\n"
+    "  --starved=PERCENT    of the rate, that a starved pod makes (30)\n"
     "  --noise=PERCENT      of each rate, at most (10)\n"
     "  --count=N            jobs of each kind (100)\n"
     "  --seed=N             (1)\n"
@@ -488,7 +526,8 @@ static void take_options(int argc, char **argv)
         {"loss", 1, NULL, 'L'},      {"slow", 1, NULL, 'S'},     {"noise", 1, NULL, 'n'},
         {"count", 1, NULL, 'c'},     {"seed", 1, NULL, 'e'},     {"jobs", 1, NULL, 'j'},
         {"no-labels", 0, NULL, 'N'}, {"check", 0, NULL, 'k'},    {"verbose", 0, NULL, 'v'},
-        {"others", 1, NULL, 'T'},    {NULL, 0, NULL, 0},
+        {"others", 1, NULL, 'T'},    {"vary", 0, NULL, 'V'},     {"pauses", 1, NULL, 'P'},
+        {"rtt", 1, NULL, 't'},       {"starved", 1, NULL, 'H'},  {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -547,6 +586,18 @@ static void take_options(int argc, char **argv)
             break;
         case 'v':
             how.verbose = true;
+            break;
+        case 'V':
+            how.varies = true;
+            break;
+        case 'P':
+            how.pauses = part(optarg);
+            break;
+        case 't':
+            how.rtt_us = number(optarg, 0, 1000000);
+            break;
+        case 'H':
+            how.starved = part(optarg);
             break;
         case 'T':
             how.others = part(optarg);

@@ -50,6 +50,8 @@ enum fault_kind {
     PAIR_SLOW,    /* all of them are slow */
     RESENT,       /* rail r of pod a sends packets again while all pods move data, that often */
     STRANGER,     /* somebody else has the address of rail r of pod a */
+    STARVED,      /* what pod a begins on rail r is slow */
+    CABLE,        /* rail r of pod a loses packets on all paths */
     ROUTER,       /* a router answers for the address of rail r of each pod; a: its number */
     FAULT_KINDS
 };
@@ -149,6 +151,10 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
         x->write_mbps = x->write_mbps * k->percent / 100;
         x->read_mbps = x->read_mbps * k->percent / 100;
     }
+    if (k->kind == STARVED && from) {
+        x->write_mbps = x->write_mbps * k->percent / 100;
+        x->read_mbps = x->read_mbps * k->percent / 100;
+    }
     if (k->kind == SLOW_IN && to)
         x->write_mbps = x->write_mbps * k->percent / 100;
     if (k->kind == SLOW_IN && from)
@@ -185,6 +191,19 @@ static void meets_queue(const struct fault *k, struct ni_pair_result *x)
         *queue = (struct ni_queue_result){.step = NI_PAIR_SMALL, .wc = TIMED_OUT};
 }
 
+/* A cable loses packets of all queue pairs, but for the first in a round of many. */
+static void meets_cable(const struct fault *k, struct ni_pair_result *x)
+{
+    if (k->kind != CABLE || x->pair.rail != k->rail || (x->pair.from != k->a && x->pair.to != k->a))
+        return;
+    for (unsigned q = 0; q < x->n_queue; q++) {
+        if (!takes_part(x, q) || (q == 0 && x->again == 0))
+            continue;
+        x->queue[q].slowest_ns = LATE_NS;
+        x->queue[q].late = LATE;
+    }
+}
+
 /* The queue pairs of a pair, all alike but for what is broken; then what they move together. */
 static void share_out(struct ni_pair_result *x)
 {
@@ -208,6 +227,8 @@ static void share_out(struct ni_pair_result *x)
         }
     for (unsigned k = 0; k < w.n_fault && x->step == NI_PAIR_DONE; k++)
         meets_queue(&w.fault[k], x);
+    for (unsigned k = 0; k < w.n_fault && x->step == NI_PAIR_DONE; k++)
+        meets_cable(&w.fault[k], x);
     for (unsigned q = 0; q < x->n_queue; q++) {
         write += x->queue[q].write_mbps;
         read += x->queue[q].read_mbps;

@@ -73,16 +73,18 @@ struct shape {
     unsigned places; /* for pods: the job has any of them. 0: as many as pods */
 };
 
-enum fault_kind { HEALTHY, DEAD, LOSSY, SLOW, PORT, FAULT_KINDS };
+enum fault_kind { HEALTHY, DEAD, LOSSY, SLOW, PORT, CABLE, STARVED, FAULT_KINDS };
 enum { WAY_UP = 1, WAY_DOWN = 2 };
 
-/* Of one cable between a leaf and a spine; PORT: of a pod, which is slow both ways. */
+/* Of one cable between a leaf and a spine; PORT: of a pod, which is slow both ways; CABLE: of a pod, lossy both
+   ways; STARVED: a pod whose processes get a part of the time, so that it moves less where it is asked to move, and
+   answers as fast as ever. */
 struct fault {
     enum fault_kind kind;
     unsigned leaf, uplink;
-    unsigned place; /* PORT */
+    unsigned place; /* PORT, CABLE, STARVED */
     unsigned ways;  /* WAY_UP: what leaves the leaf; WAY_DOWN: what enters it */
-    double part;    /* LOSSY: of the packets; SLOW, PORT: of the rate that is left */
+    double part;    /* LOSSY, CABLE: of the packets; else of the rate that is left */
 };
 
 /* How a device repairs a loss. */
@@ -96,6 +98,10 @@ struct net {
     enum recovery recovery;
     double packets; /* a second, at a pod's rate */
     double others;  /* flows of other jobs on each link between leaf and spine, in the mean */
+    bool varies;    /* they are others in each step */
+    double pauses;  /* the part of leaves that flow control stops, nearly, anew in each step */
+    double rtt_s;   /* between the two sites that the leaves are in; 0: there is one */
+    uint64_t step;  /* the number of the present one */
     unsigned place[NET_PODS]; /* by rank: place / leaf_pods is its leaf */
 };
 
@@ -197,7 +203,9 @@ static inline bool is_faulty(const struct net *n, unsigned link)
 {
     const struct fault *f = &n->fault;
 
-    if (f->kind == PORT)
+    if (f->kind == STARVED)
+        return false;
+    if (f->kind == PORT || f->kind == CABLE)
         return link == link_out(f->place) || link == link_in(f->place);
     if (f->kind == HEALTHY)
         return false;
@@ -205,11 +213,26 @@ static inline bool is_faulty(const struct net *n, unsigned link)
            ((f->ways & WAY_DOWN) && link == link_down(n, f->leaf, f->uplink));
 }
 
+#define PAUSED 0.1 /* of the rate: what a leaf takes that flow control stops again and again */
+
+/* Whether flow control stops what goes to the pods of that link's leaf. */
+static inline bool is_paused(const struct net *n, unsigned link)
+{
+    struct dice d = {mix(n->seed ^ n->step << 20 ^ (link - NET_PODS) / n->shape.leaf_pods)};
+
+    return n->pauses > 0 && link >= NET_PODS && link < 2 * NET_PODS && roll_part(&d) < n->pauses;
+}
+
+static inline bool in_second_site(const struct net *n, unsigned rank)
+{
+    return n->rtt_s > 0 && leaf_of(n, rank) >= n->leaves / 2;
+}
+
 static inline double capacity_of(const struct net *n, unsigned link)
 {
     const bool less = n->fault.kind == SLOW || n->fault.kind == PORT;
 
-    return less && is_faulty(n, link) ? n->fault.part : 1.0;
+    return (less && is_faulty(n, link) ? n->fault.part : 1.0) * (is_paused(n, link) ? PAUSED : 1.0);
 }
 
 /* ---- flows ---- */
@@ -219,9 +242,11 @@ struct flow {
     unsigned from, to; /* ranks: data goes from the first to the second */
     uint64_t queue;    /* a number that keeps its hash */
     unsigned hops, link[NET_HOPS];
-    double limit; /* of this flow alone; 0: none */
-    bool dead;    /* its packets, or what acknowledges them, never arrive */
-    double lost;  /* part of its packets */
+    double flight; /* parts of a pod's rate that are on the way at once, in seconds */
+    double own;    /* what the pod that asks for it makes of it, in parts of the rate; 0: all */
+    double limit;  /* of this flow alone; 0: none */
+    bool dead;     /* its packets, or what acknowledges them, never arrive */
+    double lost;   /* part of its packets */
     double lost_back;
     double rate;
 };
@@ -400,7 +425,7 @@ static inline unsigned add_others(const struct net *n, struct flow *flow, unsign
 
     for (unsigned i = 0; i < 2 * links && n->others > 0; i++) {
         const unsigned link = i < links ? link_up(n, 0, i) : link_down(n, 0, i - links);
-        struct dice d = {mix(n->seed ^ i)};
+        struct dice d = {mix(n->seed ^ i ^ (n->varies ? n->step << 32 : 0))};
 
         for (unsigned k = roll_count(&d, n->others); k > 0; k--) {
             must_hold(flows < NET_FLOWS, "too many flows");
@@ -410,11 +435,23 @@ static inline unsigned add_others(const struct net *n, struct flow *flow, unsign
     return flows;
 }
 
-/* The rates of all flows that move at once. from, to and queue are given. */
-static inline void move_flows(const struct net *n, struct flow *flow, unsigned flows)
+/* What limits a flow alone: who asks for it, and what is on the way in a round trip. */
+static inline double limit_of(const struct net *n, const struct flow *f)
 {
+    const bool far = in_second_site(n, f->from) != in_second_site(n, f->to);
+    const double most = far ? f->flight / n->rtt_s : 0;
+
+    return f->own > 0 && (most == 0 || f->own < most) ? f->own : most;
+}
+
+/* The rates of all flows that move at once. from, to, queue, flight and own are given. */
+static inline void move_flows(struct net *n, struct flow *flow, unsigned flows)
+{
+    const bool lossy = n->fault.kind == LOSSY || n->fault.kind == CABLE;
     unsigned back[NET_HOPS], all;
     bool any = false;
+
+    n->step++;
 
     must_hold(flows <= NET_FLOWS, "too many flows");
     for (unsigned i = 0; i < flows; i++) {
@@ -428,9 +465,9 @@ static inline void move_flows(const struct net *n, struct flow *flow, unsigned f
         for (unsigned k = 0; k < hops; k++)
             hit_back = hit_back || is_faulty(n, back[k]);
         f->dead = n->fault.kind == DEAD && (hit || hit_back);
-        f->lost = n->fault.kind == LOSSY && hit ? n->fault.part : 0;
-        f->lost_back = n->fault.kind == LOSSY && hit_back ? n->fault.part : 0;
-        f->limit = 0;
+        f->lost = lossy && hit ? n->fault.part : 0;
+        f->lost_back = lossy && hit_back ? n->fault.part : 0;
+        f->limit = limit_of(n, f);
         any = any || f->lost > 0;
     }
     all = add_others(n, flow, flows);
