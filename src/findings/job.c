@@ -123,8 +123,9 @@ const struct ni_finding_kind ni_job_findings[] = {
         .number = NI_F_JOB_POD_SLOW,
         .id = "job.pod.slow",
         .cost = NI_COST_DEMAND,
-        .user = "give the pod more processors, or no limit of them (resources.limits.cpu); see what "
-                "else runs on its node.",
+        .user =
+            "give the pod more processors, or no limit of them (resources.limits.cpu); see what "
+            "else runs on its node.",
     },
     {
         .number = NI_F_JOB_RAIL_ALL,
