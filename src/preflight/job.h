@@ -15,6 +15,7 @@ enum {
     NI_MAX_RANKS = 16384, /* pods of one job */
     NI_POD_NAME = 64,     /* a host name has at most 63 characters (RFC 1123) */
     NI_LEFT_OUT = 192,
+    NI_PATH_BATCH = 4, /* queue pairs of a pair that move at once, in rounds of many pairs */
     NI_MAX_POD_SETTINGS = 64
 };
 

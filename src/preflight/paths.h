@@ -8,10 +8,7 @@
 #include "preflight/job.h"
 #include "rail/step.h"
 
-enum {
-    NI_PATH_BATCH = 4, /* queue pairs of a pair that move at once, in rounds of many pairs */
-    NI_PATH_NAMES = 2  /* leaves that are named, at most */
-};
+enum { NI_PATH_NAMES = 2 /* leaves that are named, at most */ };
 
 /* What the bad paths of a rail have in common. */
 struct ni_path_names {

@@ -8,7 +8,6 @@
 #include "nccl_init/known.h"
 #include "preflight/job.h"
 #include "preflight/neighbours.h"
-#include "preflight/paths.h"
 #include "rail/rail.h"
 #include "rail/step.h"
 
