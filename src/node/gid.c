@@ -73,12 +73,9 @@ static enum row read_type(struct ni_probe *p, const struct ni_dir *port, struct 
 
     if (row != ROW_TEXT)
         return row;
-    if (strcmp(buf, "RoCE v2") == 0)
-        g->type = NI_GID_V2;
-    else if (strcmp(buf, "IB/RoCE v1") == 0 || strcmp(buf, "RoCE v1") == 0)
-        g->type = NI_GID_V1;
-    else
+    if (!ni_is_one_of(ni_span_of(buf), ni_gid_types))
         return note_odd(p, port, table, g->index, buf);
+    g->type = strcmp(buf, "RoCE v2") == 0 ? NI_GID_V2 : NI_GID_V1;
     return ROW_TEXT;
 }
 

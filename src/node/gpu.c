@@ -23,8 +23,7 @@
 
 static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 
-/* Reads the driver's lines about a GPU: "Model: \t NVIDIA GB200", "GPU UUID: \t GPU-" and 36
-   characters, `?` for each digit where it has not asked the GPU yet, "Device Minor: \t 3". */
+/* Reads the driver's lines about a GPU. */
 static void read_gpu_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *g)
 {
     char bdf[NI_BDF_TEXT], path[NI_PATH];
@@ -33,17 +32,16 @@ static void read_gpu_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *
     if (ni_read_text(p, need, path) != NI_KNOWN)
         return;
     for (char *rest = p->text, *line; ni_line(&rest, &line);) {
-        uint64_t v;
-        const char *colon = strchr(line, ':');
-        const struct ni_span value = ni_trim(ni_span_of(colon ? colon + 1 : ""));
+        struct ni_span value;
+        const enum ni_gpu_line kind = ni_parse_gpu_line(ni_span_of(line), &value);
+        int64_t minor;
 
-        if (ni_has_prefix(line, "Model:"))
+        if (kind == NI_GPU_MODEL)
             (void)ni_copyn(g->model, sizeof(g->model), value.p, value.n);
-        else if (ni_has_prefix(line, "GPU UUID:") && value.n == 40 &&
-                 ni_has_prefix(value.p, "GPU-") && strspn(value.p + 4, "0123456789abcdef-?") == 36)
+        else if (kind == NI_GPU_UUID)
             (void)ni_copyn(g->uuid, sizeof(g->uuid), value.p, value.n);
-        else if (ni_has_prefix(line, "Device Minor:") && ni_parse_u64(value, 63, &v) == 0)
-            g->minor = (int)v;
+        else if (kind == NI_GPU_MINOR && ni_parse_int(value, INT32_MAX, &minor))
+            g->minor = (int)minor;
     }
     if (g->minor < 0 || !g->model[0] || !g->uuid[0])
         ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it has no model, UUID or minor number");
@@ -302,7 +300,7 @@ static void probe_dmabuf(struct ni_probe *p)
 {
     enum ni_known known = ni_read_text(p, NI_OPTIONAL, "proc/driver/nvidia/version");
 
-    if (known == NI_KNOWN && !strstr(p->text, "Open Kernel Module"))
+    if (known == NI_KNOWN && !ni_is_open_driver(ni_span_of(p->text)))
         known = NI_ABSENT;
     p->inv->gdr.open_driver = known;
     ni_probe_kernel(p);

@@ -48,15 +48,14 @@ static void read_counters(struct ni_probe *p, struct ni_port *port)
    traffic_class_show). */
 static void read_traffic_class(struct ni_probe *p, const struct ni_dir *hca, struct ni_port *port)
 {
-    static const char global[] = "Global tclass=";
     char buf[NI_PAGE];
 
     port->traffic_class.v = -1;
     port->traffic_class.known =
         ni_read_file(p, hca, NI_OPTIONAL, buf, sizeof(buf), "tc/%u/traffic_class", port->num);
-    if (!ni_has_prefix(buf, global))
+    if (!ni_has_prefix(buf, ni_global_tclass))
         return;
-    const char *digits = buf + strlen(global);
+    const char *digits = buf + strlen(ni_global_tclass);
     if (!ni_parse_int((struct ni_span){digits, strcspn(digits, "\n")}, UINT8_MAX,
                       &port->traffic_class.v))
         port->traffic_class.known = ni_note_odd(p, buf);
@@ -96,8 +95,8 @@ static void take_limits(struct ni_hca *h, const char *line)
     if (!ni_split(&line, ' ', &word) || !ni_span_is(word, h->name))
         return;
     while (ni_split(&line, ' ', &word)) {
-        take_limit(word, "hca_handle=", &h->handles);
-        take_limit(word, "hca_object=", &h->objects);
+        take_limit(word, ni_cgroup_limits[NI_CGROUP_HANDLES], &h->handles);
+        take_limit(word, ni_cgroup_limits[NI_CGROUP_OBJECTS], &h->objects);
     }
 }
 
@@ -147,8 +146,6 @@ static void probe_link(struct ni_probe *p, struct ni_bdf at, const struct ni_pci
    4.11). */
 static void probe_iommu(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *ret)
 {
-    static const char *const types[] = {"identity", "DMA",       "DMA-FQ",
-                                        "blocked",  "unmanaged", "unknown"};
     char bdf[NI_BDF_TEXT];
 
     ret->known = ni_read_file(p, p->root, NI_OPTIONAL, ret->type, sizeof(ret->type),
@@ -156,7 +153,7 @@ static void probe_iommu(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *r
     if (ret->known == NI_ABSENT &&
         ni_is_there(p, "sys/bus/pci/devices/%s/iommu_group", bdf) != NI_ABSENT)
         ret->known = NI_UNSET;
-    if (ret->known == NI_KNOWN && !ni_is_any(ret->type, types, NI_COUNT(types))) {
+    if (ret->known == NI_KNOWN && !ni_is_one_of(ni_span_of(ret->type), ni_iommu_types)) {
         ret->known = ni_note_odd(p, ret->type);
         ret->type[0] = '\0';
     }
@@ -174,7 +171,7 @@ static void probe_peer_mapping(struct ni_probe *p)
     if (known != NI_ABSENT)
         d->peer_mapping = known == NI_KNOWN ? NI_ABSENT : NI_DENIED;
     for (char *rest = p->text, *line; ni_line(&rest, &line);) {
-        if (ni_has_prefix(line, "RegistryDwords:") && strstr(line, "PeerMappingOverride=1"))
+        if (ni_maps_peers(ni_span_of(line)))
             d->peer_mapping = NI_KNOWN;
     }
 }
@@ -294,38 +291,27 @@ static void probe_cmdline(struct ni_probe *p)
 
     self->cmdline_known = ni_read_file(p, p->root, NI_OPTIONAL, buf, sizeof(buf), "proc/cmdline");
     while (ni_word(&rest, &word)) {
-        if (memmem(word.p, word.n, "iommu", 5) || memmem(word.p, word.n, "smmu", 4)) {
+        if (ni_names_iommu(word)) {
             ni_put(&t, t.len > 0 ? " " : "");
             ni_put_quoted(&t, word.p, word.n, 40);
         }
     }
 }
 
-/* Parses the whole seconds of "12345.67 ...". */
-static bool parse_uptime(const char *text, int64_t *ret)
+/* Returns the bytes of a tmpfs, whose mount options have its size; without one it is half of the
+   memory (Documentation/filesystems/proc.rst). */
+static struct ni_num tmpfs_size(const struct ni_mount *mount)
 {
-    return ni_parse_int((struct ni_span){text, strcspn(text, ".")}, INT32_MAX, ret);
-}
+    struct ni_num bytes = {NI_UNLIMITED, mount->has_type ? NI_KNOWN : NI_BAD};
 
-/* Returns the bytes of a tmpfs from its mount options, which give kilobytes; without a size it is
-   half of the memory (Documentation/filesystems/proc.rst, mm/shmem.c shmem_show_options). */
-static struct ni_num tmpfs_size(const char *line)
-{
-    const char *hyphen = strstr(line, " - "), *size = strstr(line, "size=");
-    struct ni_num bytes = {NI_UNLIMITED, hyphen ? NI_KNOWN : NI_BAD};
-
-    if (!hyphen || !ni_has_prefix(hyphen, " - tmpfs ") || !size)
+    if (!mount->tmpfs || mount->kib.known == NI_ABSENT)
         return bytes;
-    const struct ni_span digits = {size + 5, strspn(size + 5, "0123456789")};
-    if (digits.p[digits.n] == 'k' && ni_parse_int(digits, INT64_MAX >> 10, &bytes.v))
-        bytes.v <<= 10;
-    else
-        bytes.known = NI_BAD;
+    bytes = mount->kib;
+    bytes.v <<= 10;
     return bytes;
 }
 
-/* Reads the mounts of /dev/shm and of this program: "25 24 0:23 / /dev/shm rw,nosuid shared:1 -
-   tmpfs shm rw,size=65536k". Of several at one place the last is on top. */
+/* Reads the mounts of /dev/shm and of this program. Of several at one place the last is on top. */
 static void probe_mounts(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
@@ -336,24 +322,20 @@ static void probe_mounts(struct ni_probe *p)
     if (ni_read_text(p, NI_OPTIONAL, "proc/self/mountinfo") == NI_KNOWN)
         self->shm.known = NI_ABSENT;
     for (char *text = p->text, *line; ni_line(&text, &line);) {
-        const char *rest = line;
-        struct ni_span point = {"", 0}, options = {"", 0};
+        struct ni_mount mount;
 
-        for (unsigned i = 0; i < 5; i++)
-            (void)ni_word(&rest, &point);
-        (void)ni_word(&rest, &options);
-        if (point.n >= longest && strncmp(exe, point.p, point.n) == 0 &&
-            (point.n == 1 || exe[point.n] == '/')) {
-            longest = point.n;
-            self->nosuid = memmem(options.p, options.n, "nosuid", 6) ? NI_KNOWN : NI_ABSENT;
+        if (!ni_parse_mount(ni_span_of(line), &mount))
+            continue;
+        if (mount.point.n >= longest && ni_is_mount_of(mount.point, exe)) {
+            longest = mount.point.n;
+            self->nosuid = mount.nosuid ? NI_KNOWN : NI_ABSENT;
         }
-        if (ni_span_is(point, "/dev/shm"))
-            self->shm = tmpfs_size(rest);
+        if (ni_span_is(mount.point, "/dev/shm"))
+            self->shm = tmpfs_size(&mount);
     }
 }
 
-/* Reads the pod's own line of etc/hosts: "127.0.1.1 name alias # why" (hosts(5)). The first of two
-   counts. */
+/* Reads the pod's own line of etc/hosts (hosts(5)). The first of two counts. */
 static void probe_host(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
@@ -366,16 +348,11 @@ static void probe_host(struct ni_probe *p)
     if (known != NI_ABSENT)
         self->host_known = known == NI_KNOWN ? NI_ABSENT : known;
     for (char *text = p->text, *line; ni_line(&text, &line);) {
-        const char *rest = line;
-        struct ni_span ip, word;
+        struct ni_span ip;
 
-        if (!ni_word(&rest, &ip) || ip.p[0] == '#')
-            continue;
-        while (self->host_known != NI_KNOWN && ni_word(&rest, &word) && word.p[0] != '#') {
-            if (ni_span_is(word, name) &&
-                ni_copyn(self->host_ip, sizeof(self->host_ip), ip.p, ip.n))
-                self->host_known = NI_KNOWN;
-        }
+        if (self->host_known != NI_KNOWN && ni_parse_host(ni_span_of(line), name, &ip) &&
+            ni_copyn(self->host_ip, sizeof(self->host_ip), ip.p, ip.n))
+            self->host_known = NI_KNOWN;
     }
 }
 
@@ -427,7 +404,7 @@ void ni_probe_health(struct ni_probe *p)
     if (!self->kernel[0])
         ni_probe_kernel(p);
     probe_cmdline(p);
-    self->uptime = ni_read_num(p, p->root, NI_OPTIONAL, parse_uptime, "proc/uptime");
+    self->uptime = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_uptime, "proc/uptime");
     probe_mounts(p);
     probe_host(p);
     if (self->pid.known != NI_KNOWN || self->pid.v != 1) /* PID 1 is this process */

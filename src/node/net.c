@@ -187,69 +187,28 @@ static void name_addresses(struct ni_net *net, const struct ni_route *r)
     }
 }
 
-/* Parses a metric. The kernel prints this u32 with %d until about Linux 6.15, so the highest are
-   negative. */
-static int parse_metric(struct ni_span s, uint64_t *ret)
-{
-    *ret = UINT32_MAX;
-    return s.n > 1 && s.p[0] == '-' ? 0 : ni_parse_u64(s, UINT32_MAX, ret);
-}
-
-/* Parses an address of proc/net/route: eight hex digits. The kernel prints the four bytes, which
-   are in network order, as one number of this CPU: on x86, 10.0.103.6 is 0667000A. *ret: the
-   address in the CPU's order, 0x0A006706. */
-static int parse_route_address(struct ni_span s, uint32_t *ret)
-{
-    uint64_t v;
-
-    if (s.n != 8 || ni_parse_hex(s, UINT32_MAX, &v) < 0)
-        return -1;
-    *ret = ntohl((uint32_t)v);
-    return 0;
-}
-
-struct route_words {
-    struct ni_span ifname;
-    uint32_t dest, gateway, mask;
-    uint64_t flags, metric;
-};
-
-/* Parses a line of proc/net/route: Iface Destination Gateway Flags RefCnt Use Metric Mask MTU
-   Window IRTT (net/ipv4/fib_trie.c fib_route_seq_show). false: the kernel writes no such line. */
-static bool parse_route(const char *line, struct route_words *ret)
-{
-    struct ni_span w[11];
-
-    if (!split_words(line, w, NI_COUNT(w)) || w[0].n >= NI_IF_NAME)
-        return false;
-    ret->ifname = w[0];
-    return parse_route_address(w[1], &ret->dest) == 0 &&
-           parse_route_address(w[2], &ret->gateway) == 0 &&
-           ni_parse_hex(w[3], UINT32_MAX, &ret->flags) == 0 &&
-           parse_metric(w[6], &ret->metric) == 0 && parse_route_address(w[7], &ret->mask) == 0;
-}
-
 /* Adds the route of a line of proc/net/route, and remembers the best default route. */
 static void route_line(struct table *t, const char *line)
 {
     struct ni_net *net = &t->p->inv->net;
-    struct route_words w;
+    struct ni_route_line w;
 
     if (*line == '\0')
         return;
-    if (!t->begun && ni_has_prefix(line, "Iface\tDestination\t") && strstr(line, "\tIRTT")) {
+    if (!t->begun && ni_is_route_heading(ni_span_of(line))) {
         t->begun = true;
         return;
     }
-    if (!t->begun || !parse_route(line, &w)) {
+    if (!t->begun || !ni_parse_route(ni_span_of(line), &w)) {
         t->known = ni_note_odd(t->p, line);
         return;
     }
-    if (!ni_is_name(w.ifname, NI_IF_NAME) || !is_in_use(w.flags)) /* NCCL cannot carry the name */
+    const struct ni_span ifname = w.word[0];
+    if (!ni_is_name(ifname, NI_IF_NAME) || !is_in_use(w.flags)) /* NCCL cannot carry the name */
         return;
     struct ni_route r = {.gateway = w.gateway != 0};
 
-    ni_copyn(r.ifname, sizeof(r.ifname), w.ifname.p, w.ifname.n);
+    ni_copyn(r.ifname, sizeof(r.ifname), ifname.p, ifname.n);
     ni_ip_from_v4(w.dest, r.dest);
     while (r.bits < 32 && w.mask & (0x80000000u >> r.bits))
         r.bits++;
@@ -276,23 +235,20 @@ void ni_probe_routes(struct ni_probe *p)
 
 /* ---- IPv6 ---- */
 
-/* Adds the address of a line of proc/net/if_inet6: "fe80...0001 02 40 20 80 eth0" is address,
-   ifindex, prefix length, scope, flags, name (net/ipv6/addrconf.c if6_seq_show). */
+/* Adds the address of a line of proc/net/if_inet6. */
 static void address6_line(struct table *t, const char *line)
 {
     enum { TENTATIVE = 0x40, DADFAILED = 0x08 }; /* IFA_F_*, if_addr.h: not usable */
-    struct ni_span w[6];
-    uint8_t ip[NI_GID_BYTES];
-    uint64_t flags;
+    struct ni_address6_line w;
 
-    if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], ip) < 0 ||
-        w[5].n >= NI_IF_NAME || ni_parse_hex(w[4], UINT32_MAX, &flags) < 0) {
+    if (!ni_parse_address6(ni_span_of(line), &w)) {
         t->known = ni_note_odd(t->p, line);
         return;
     }
-    struct ni_addr *a = flags & (TENTATIVE | DADFAILED) ? NULL : add_addr(t, ip);
-    if (a && ni_is_name(w[5], NI_IF_NAME)) /* NCCL's lists cannot carry other names */
-        ni_copyn(a->ifname, sizeof(a->ifname), w[5].p, w[5].n);
+    struct ni_addr *a = w.flags & (TENTATIVE | DADFAILED) ? NULL : add_addr(t, w.ip);
+    const struct ni_span ifname = w.word[5];
+    if (a && ni_is_name(ifname, NI_IF_NAME)) /* NCCL's lists cannot carry other names */
+        ni_copyn(a->ifname, sizeof(a->ifname), ifname.p, ifname.n);
 }
 
 /* Keeps the route, and its interface if it is the default route with the lowest metric. */
@@ -309,30 +265,26 @@ static void keep_route6(struct table *t, const struct ni_route *r, uint64_t metr
         net->route6[net->n_route6++] = *r;
 }
 
-/* Adds the route of a line of proc/net/ipv6_route: dest len src len nexthop metric refcnt use flags
-   iface (net/ipv6/route.c ipv6_route_seq_show). A route may have no iface. */
+/* Adds the route of a line of proc/net/ipv6_route. */
 static void route6_line(struct table *t, const char *line)
 {
     const uint64_t local = 0x80000000; /* RTF_LOCAL: to an address of ours */
     struct ni_route r = {.bits = 0};
-    struct ni_span w[9], ifname;
-    uint64_t len, flags, metric;
-    uint8_t gateway[NI_GID_BYTES];
+    struct ni_route6_line w;
 
-    if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], r.dest) < 0 ||
-        ni_parse_hex(w[1], 128, &len) < 0 || ni_parse_hex_ip(w[4], gateway) < 0 ||
-        ni_parse_hex(w[5], UINT32_MAX, &metric) < 0 || ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
+    if (!ni_parse_route6(ni_span_of(line), &w)) {
         ni_note_odd(t->p, line);
         return;
     }
-    const char *rest = w[8].p + w[8].n;
-    if (!ni_word(&rest, &ifname) || !ni_is_name(ifname, NI_IF_NAME) || !is_in_use(flags) ||
-        ni_span_is(ifname, "lo") || (flags & local) || r.dest[0] == 0xff /* multicast */)
+    const struct ni_span ifname = w.word[9];
+    if (!ni_is_name(ifname, NI_IF_NAME) || !is_in_use(w.flags) || ni_span_is(ifname, "lo") ||
+        (w.flags & local) || w.dest[0] == 0xff /* multicast */)
         return;
-    r.bits = (uint8_t)len;
-    r.gateway = !ni_ip_is_zero(gateway);
+    memcpy(r.dest, w.dest, NI_GID_BYTES);
+    r.bits = (uint8_t)w.len;
+    r.gateway = !ni_ip_is_zero(w.gateway);
     ni_copyn(r.ifname, sizeof(r.ifname), ifname.p, ifname.n);
-    keep_route6(t, &r, metric);
+    keep_route6(t, &r, w.metric);
 }
 
 void ni_probe_routes6(struct ni_probe *p)
@@ -371,8 +323,6 @@ void ni_note_allocated_netdev(struct ni_probe *p, const char *name)
 
 int ni_add_netdev(struct ni_probe *p, const char *name)
 {
-    static const char *const states[] = {"unknown", "notpresent", "down", "lowerlayerdown",
-                                         "testing", "dormant",    "up"}; /* net/core/net-sysfs.c */
     struct ni_inventory *inv = p->inv;
     const struct ni_netdev *known = ni_find_netdev(inv, name);
     char state[64];
@@ -393,7 +343,7 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
        reports it */
     d->known = ni_read_file(p, p->root, p->ask->sockets ? NI_OPTIONAL : NI_REQUIRED, state,
                             sizeof(state), "sys/class/net/%s/operstate", name);
-    if (d->known == NI_KNOWN && !ni_is_any(state, states, NI_COUNT(states)))
+    if (d->known == NI_KNOWN && !ni_is_one_of(ni_span_of(state), ni_operstates))
         d->known = ni_note_odd(p, state);
     d->running = strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0;
     if (p->ask->all) /* for people; no rule needs it */

@@ -26,7 +26,6 @@
 
 static enum ni_link read_link(struct ni_probe *p, const struct ni_dir *port)
 {
-    static const char *const others[] = {"Unspecified", "Unknown"};
     char buf[64];
 
     if (ni_read_file(p, port, NI_REQUIRED, buf, sizeof(buf), "link_layer") != NI_KNOWN)
@@ -35,7 +34,7 @@ static enum ni_link read_link(struct ni_probe *p, const struct ni_dir *port)
         return NI_LINK_IB;
     if (strcmp(buf, "Ethernet") == 0)
         return NI_LINK_ROCE;
-    if (!ni_is_any(buf, others, NI_COUNT(others)))
+    if (!ni_is_one_of(ni_span_of(buf), ni_link_layers))
         ni_note_odd(p, buf);
     return NI_LINK_UNKNOWN;
 }
@@ -386,25 +385,6 @@ static bool is_ib(const struct ni_inventory *inv, const struct ni_port *port)
     return ni_is_allocated(&inv->hca[port->hca]) && port->link == NI_LINK_IB;
 }
 
-/* Parses the four groups of four hex digits at the end of a GUID or GID
-   (drivers/infiniband/core/sysfs.c node_guid_show, show_port_gid). */
-static bool parse_guid(const char *text, int64_t *ret)
-{
-    enum { LENGTH = 19 };
-    const size_t n = strlen(text);
-    const char *rest = n >= LENGTH ? text + n - LENGTH : "";
-    struct ni_span group;
-    uint64_t guid = 0, v;
-
-    while (ni_split(&rest, ':', &group)) {
-        if (group.n != 4 || ni_parse_hex(group, UINT16_MAX, &v) < 0)
-            return false;
-        guid = guid << 16 | v;
-    }
-    *ret = (int64_t)guid;
-    return n >= LENGTH;
-}
-
 void ni_probe_guids(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
@@ -415,9 +395,9 @@ void ni_probe_guids(struct ni_probe *p)
 
         if (!is_ib(inv, port) || !ni_is_down(port))
             continue;
-        h->guid = ni_read_num(p, p->root, NI_OPTIONAL, parse_guid, "%s/node_guid", h->dir);
-        port->guid = ni_read_num(p, p->root, NI_OPTIONAL, parse_guid, "%s/ports/%u/gids/0", h->dir,
-                                 port->num);
+        h->guid = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_guid, "%s/node_guid", h->dir);
+        port->guid = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_guid, "%s/ports/%u/gids/0",
+                                 h->dir, port->num);
     }
 }
 

@@ -12,8 +12,8 @@
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/known.h"
-#include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "node/forms.h"
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
@@ -141,74 +141,4 @@ struct ni_num ni_read_num(struct ni_probe *p, const struct ni_dir *dir, enum ni_
     else if (!ni_has_prefix(buf, "Unknown")) /* drivers/pci/probe.c pci_speed_string */
         (void)ni_note_odd(p, buf);
     return num;
-}
-
-/* ---- the forms of numbers ---- */
-
-bool ni_parse_int(struct ni_span s, int64_t max, int64_t *ret)
-{
-    uint64_t v;
-    const bool good = ni_parse_u64(s, (uint64_t)max, &v) == 0;
-
-    if (good)
-        *ret = (int64_t)v;
-    return good;
-}
-
-struct ni_num ni_num_of(struct ni_span word)
-{
-    struct ni_num num = {NI_UNLIMITED, NI_KNOWN};
-
-    if (!ni_span_is(word, "unlimited") && !ni_span_is(word, "max") &&
-        !ni_parse_int(word, INT64_MAX, &num.v))
-        num.known = NI_BAD;
-    return num;
-}
-
-bool ni_parse_number(const char *text, int64_t *ret)
-{
-    struct ni_span s = ni_trim(ni_span_of(text));
-    const bool minus = s.n > 0 && s.p[0] == '-';
-    const bool good = ni_parse_int((struct ni_span){s.p + minus, s.n - minus}, INT64_MAX, ret);
-
-    if (good && minus)
-        *ret = -*ret;
-    return good;
-}
-
-bool ni_parse_state(const char *text, int64_t *ret)
-{
-    const char *colon = strchr(text, ':');
-
-    return colon && ni_parse_int((struct ni_span){text, (size_t)(colon - text)}, 15, ret);
-}
-
-bool ni_parse_rate(const char *text, int64_t *ret)
-{
-    const size_t digits = strspn(text, "0123456789");
-    const char *rest = text + digits;
-    int64_t whole, tenth = 0;
-
-    if (!ni_parse_int((struct ni_span){text, digits}, 1000000, &whole))
-        return false;
-    if (rest[0] == '.' && ni_is_digit(rest[1])) {
-        tenth = rest[1] - '0';
-        rest += 2;
-    }
-    if (!ni_has_prefix(rest, " Gb/sec") && !ni_has_prefix(rest, " GT/s"))
-        return false;
-    *ret = whole * 1000 + tenth * 100;
-    return true;
-}
-
-bool ni_parse_0x(const char *text, int64_t *ret)
-{
-    const size_t n = strlen(text);
-    uint64_t v;
-
-    if ((n != 6 && n != 8 && n != 18) || !ni_has_prefix(text, "0x") ||
-        ni_parse_hex(ni_span_of(text + 2), INT64_MAX, &v) < 0)
-        return false;
-    *ret = (int64_t)v;
-    return true;
 }

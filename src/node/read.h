@@ -16,6 +16,7 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/text.h"
+#include "node/forms.h"
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
@@ -60,8 +61,6 @@ enum ni_need {
     NI_UNTOLD,  /* the same; a failure is not reported, since it was reported of another file */
     NI_REQUIRED /* the kernel always has it: its absence is reported, too */
 };
-/* Parses a small file that holds one number. false: it does not have that form. */
-typedef bool ni_parse_fn(const char *text, int64_t *ret);
 enum ni_known ni_read_file(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,
                            char *buf, size_t cap, const char *fmt, ...) NI_PRINTF(6, 7);
 enum ni_known ni_read_names(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,
@@ -78,16 +77,6 @@ bool ni_line(char **rest, char **ret);
 enum ni_known ni_is_there(struct ni_probe *p, const char *fmt, ...) NI_PRINTF(2, 3);
 struct ni_num ni_read_num(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,
                           ni_parse_fn *parse, const char *fmt, ...) NI_PRINTF(5, 6);
-/* Parse a number: of digits alone; with a sign or without; "0x15b3", with 4, 6 or 16 digits. */
-bool ni_parse_int(struct ni_span s, int64_t max, int64_t *ret);
-bool ni_parse_number(const char *text, int64_t *ret);
-bool ni_parse_0x(const char *text, int64_t *ret);
-/* Parses the number of "4: ACTIVE" (drivers/infiniband/core/sysfs.c state_show). */
-bool ni_parse_state(const char *text, int64_t *ret);
-/* Parses the rate of "400 Gb/sec (4X NDR)", "2.5 GT/s PCIe", in thousandths. */
-bool ni_parse_rate(const char *text, int64_t *ret);
-/* Parses "7", "unlimited" or "max"; anything else is NI_BAD. */
-struct ni_num ni_num_of(struct ni_span word);
 /* Reports an error of reading p->path. answer: that of sysroot, -errno or not negative. */
 enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer);
 /* Reports that the text of p->path does not have the kernel's form (FACT_UNREADABLE). NI_BAD. */

@@ -32,45 +32,46 @@ static struct ni_num read_word(const char *text, int at)
     return num;
 }
 
-/* Reads lines such as "Max locked memory 8388608 8388608 bytes" (fs/proc/base.c proc_pid_limits)
-   and "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap). "Uid:\t" has the real, effective,
-   saved and file system's id; "NSpid:\t" the pids from the namespace of this /proc to the process's
-   own. */
+/* Reads the lines of proc/self/limits or status. */
 static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *ret_caps)
 {
     struct ni_self *self = &p->inv->self;
     const struct {
-        const char *name;
+        enum ni_self_line line;
         int word; /* after the name */
         struct ni_num *num;
     } numbers[] = {
-        {"Max locked memory", 0, &self->memlock_soft},
-        {"Max locked memory", 1, &self->memlock_hard},
-        {"Uid:", 0, &self->real_uid},
-        {"Uid:", 1, &self->uid},
-        {"Pid:", 0, &self->pid},
-        {"NSpid:", LAST, &self->pid},
-        {"NoNewPrivs:", 0, &self->no_new_privs},
-        {"Seccomp:", 0, &self->seccomp},
+        {NI_SELF_MEMLOCK, 0, &self->memlock_soft},
+        {NI_SELF_MEMLOCK, 1, &self->memlock_hard},
+        {NI_SELF_UID, 0, &self->real_uid},
+        {NI_SELF_UID, 1, &self->uid},
+        {NI_SELF_PID, 0, &self->pid},
+        {NI_SELF_NSPID, LAST, &self->pid},
+        {NI_SELF_NO_NEW_PRIVS, 0, &self->no_new_privs},
+        {NI_SELF_SECCOMP, 0, &self->seccomp},
     };
     const struct {
-        const char *name;
+        enum ni_self_line line;
         uint64_t *set;
     } caps[] = {
-        {"CapInh:", &self->cap_inh}, {"CapPrm:", &self->cap_prm}, {"CapEff:", &self->cap_eff},
-        {"CapBnd:", &self->cap_bnd}, {"CapAmb:", &self->cap_amb},
+        {NI_SELF_CAP_INH, &self->cap_inh}, {NI_SELF_CAP_PRM, &self->cap_prm},
+        {NI_SELF_CAP_EFF, &self->cap_eff}, {NI_SELF_CAP_BND, &self->cap_bnd},
+        {NI_SELF_CAP_AMB, &self->cap_amb},
     };
     const enum ni_known known = ni_read_text(p, NI_REQUIRED, path);
 
     for (char *text = p->text, *line; ni_line(&text, &line);) {
         for (unsigned i = 0; i < NI_COUNT(numbers); i++) {
-            if (ni_has_prefix(line, numbers[i].name))
-                *numbers[i].num = read_word(line + strlen(numbers[i].name), numbers[i].word);
+            const char *name = ni_self_lines[numbers[i].line].name;
+
+            if (ni_has_prefix(line, name))
+                *numbers[i].num = read_word(line + strlen(name), numbers[i].word);
         }
         for (unsigned i = 0; i < NI_COUNT(caps); i++) {
-            if (ni_has_prefix(line, caps[i].name) &&
-                ni_parse_hex(ni_trim(ni_span_of(line + strlen(caps[i].name))), UINT64_MAX,
-                             caps[i].set) == 0)
+            const char *name = ni_self_lines[caps[i].line].name;
+
+            if (ni_has_prefix(line, name) && ni_parse_hex(ni_trim(ni_span_of(line + strlen(name))),
+                                                          UINT64_MAX, caps[i].set) == 0)
                 ++*ret_caps;
         }
     }

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "nccl_init/base.h"
@@ -15,6 +16,7 @@
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 #include "node/conf.h"
+#include "node/forms.h"
 #include "rules/init_process.h"
 #include "snapshot/keep_env.h"
 #include "snapshot/keep_forms.h"
@@ -45,31 +47,6 @@ static bool next_line(struct ni_span *rest, struct ni_span *ret)
     return true;
 }
 
-/* Splits a line into words, at most `most`. Returns their number. */
-static unsigned split_line(struct ni_span line, struct ni_span word[], unsigned most)
-{
-    unsigned n = 0;
-
-    for (size_t i = 0; i < line.n && n < most; n++) {
-        while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t'))
-            i++;
-        word[n].p = line.p + i;
-        while (i < line.n && line.p[i] != ' ' && line.p[i] != '\t')
-            i++;
-        word[n].n = (size_t)(line.p + i - word[n].p);
-        if (word[n].n == 0)
-            break;
-    }
-    return n;
-}
-
-static bool begins(struct ni_span s, const char *with)
-{
-    const size_t n = strlen(with);
-
-    return s.n >= n && memcmp(s.p, with, n) == 0;
-}
-
 static struct ni_span skip_bytes(struct ni_span s, size_t n)
 {
     return (struct ni_span){s.p + n, s.n - n};
@@ -89,17 +66,6 @@ static bool is_hex(struct ni_span s)
     return ni_parse_hex(s, UINT64_MAX, &v) == 0;
 }
 
-/* Returns true if s is one of the words, which '|' separates. */
-static bool is_one_of(struct ni_span s, const char *words)
-{
-    struct ni_span word;
-
-    while (ni_split(&words, '|', &word))
-        if (word.n == s.n && memcmp(word.p, s.p, s.n) == 0)
-            return true;
-    return false;
-}
-
 /* ---- attributes of sysfs, sysctls ---- */
 
 static void keep_nothing(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
@@ -111,15 +77,23 @@ static void keep_nothing(const struct ni_keep_facts *k, struct ni_mask *m, struc
     (void)ret;
 }
 
+/* Returns true if the reader of such a file parses the text. */
+static bool is_parsed(ni_parse_fn *parse, struct ni_span s)
+{
+    char text[64]; /* as much as ni_read_num takes */
+    int64_t v;
+
+    return ni_copyn(text, sizeof(text), s.p, s.n) && parse(text, &v);
+}
+
 static void keep_number(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     const struct ni_span digits = ni_trim(s);
-    const size_t minus = digits.n > 0 && *digits.p == '-';
 
     (void)k;
     (void)m;
-    if (is_decimal(skip_bytes(digits, minus)))
+    if (is_parsed(ni_parse_number, s))
         ni_putn(ret, digits.p, digits.n);
     else
         put_refused(s, ret);
@@ -131,7 +105,7 @@ static void keep_0x(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_
 {
     (void)k;
     (void)m;
-    if (begins(s, "0x") && is_hex(skip_bytes(s, 2)))
+    if (is_parsed(ni_parse_0x, s))
         ni_putn(ret, s.p, s.n);
     else
         put_refused(s, ret);
@@ -149,12 +123,12 @@ static void keep_state(const struct ni_keep_facts *k, struct ni_mask *m, struct 
 
     (void)k;
     (void)m;
-    if (!is_decimal((struct ni_span){s.p, n})) {
+    if (!is_parsed(ni_parse_state, s)) {
         put_refused(s, ret);
         return;
     }
     ni_putn(ret, s.p, n + 1);
-    if (s.n > n + 2 && is_one_of(skip_bytes(s, n + 2), states))
+    if (s.n > n + 2 && ni_is_one_of(skip_bytes(s, n + 2), states))
         ni_putn(ret, s.p + n + 1, s.n - n - 1);
 }
 
@@ -167,14 +141,14 @@ static void keep_rate(const struct ni_keep_facts *k, struct ni_mask *m, struct n
 
     (void)k;
     (void)m;
-    if (begins(s, "Unknown")) {
+    if (ni_begins(s, "Unknown")) {
         ni_put(ret, "Unknown");
         return;
     }
-    while (n < s.n && n < 16 && (ni_is_digit(s.p[n]) || s.p[n] == '.'))
+    while (n < s.n && (ni_is_digit(s.p[n]) || s.p[n] == '.'))
         n++;
-    for (size_t i = 0; i < NI_COUNT(units); i++) {
-        if (!begins(skip_bytes(s, n), units[i]))
+    for (size_t i = 0; i < NI_COUNT(units) && is_parsed(ni_parse_rate, s); i++) {
+        if (!ni_begins(skip_bytes(s, n), units[i]))
             continue;
         ni_putn(ret, s.p, n + strlen(units[i]));
         return;
@@ -190,7 +164,7 @@ static void keep_guid(const struct ni_keep_facts *k, struct ni_mask *m, struct n
 
     (void)k;
     (void)m;
-    if (s.n != sizeof(none) - 1)
+    if (s.n != sizeof(none) - 1 || !is_parsed(ni_parse_guid, s))
         put_refused(s, ret);
     else
         ni_put(ret, memcmp(s.p, none, s.n) == 0 ? none : "0200:00ff:fe00:0001");
@@ -250,13 +224,13 @@ static void keep_version(const struct ni_keep_facts *k, struct ni_mask *m, struc
 static void keep_model_number(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                               struct ni_text *ret)
 {
-    const size_t letters = begins(s, "BCM") ? 3 : 2;
+    const size_t letters = ni_begins(s, "BCM") ? 3 : 2;
     const bool good =
-        (begins(s, "MT") || letters == 3) && s.n <= 8 && is_decimal(skip_bytes(s, letters));
+        (ni_begins(s, "MT") || letters == 3) && s.n <= 8 && is_decimal(skip_bytes(s, letters));
 
     (void)k;
     (void)m;
-    if (good || is_one_of(s, "Pollara 400|EFA|rxe"))
+    if (good || ni_is_one_of(s, "Pollara 400|EFA|rxe"))
         ni_putn(ret, s.p, s.n);
     else
         put_refused(s, ret);
@@ -282,16 +256,16 @@ static void keep_cpus(const struct ni_keep_facts *k, struct ni_mask *m, struct n
 static void keep_traffic_class(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                                struct ni_text *ret)
 {
-    static const char global[] = "Global tclass=";
     struct ni_span rest = s, line = {s.p, 0};
 
     (void)k;
     (void)m;
     (void)next_line(&rest, &line);
-    if (begins(line, global) && is_decimal(skip_bytes(line, strlen(global))))
-        ni_putn(ret, line.p, line.n);
-    else if (begins(line, global))
-        ni_putf(ret, "%s?", global);
+    if (!ni_begins(line, ni_global_tclass))
+        return;
+    const struct ni_span digits = skip_bytes(line, strlen(ni_global_tclass));
+    ni_put(ret, ni_global_tclass);
+    ni_putn(ret, is_decimal(digits) ? digits.p : "?", is_decimal(digits) ? digits.n : 1);
 }
 
 /* Keeps the version of the kernel and its flavour: "5.14.0-570.el9.x86_64". */
@@ -315,7 +289,7 @@ static void keep_kernel(const struct ni_keep_facts *k, struct ni_mask *m, struct
         while (to < s.n && !strchr("-.+~", s.p[to]))
             to++;
         const struct ni_span part = {s.p + n, to - n};
-        if (part.n > 0 && !is_one_of(part, flavours) && (part.n > 6 || !is_decimal(part)))
+        if (part.n > 0 && !ni_is_one_of(part, flavours) && (part.n > 6 || !is_decimal(part)))
             break;
         ni_putn(ret, s.p + n, to - n + (to < s.n));
         n = to + 1;
@@ -335,6 +309,21 @@ static void keep_hostname(const struct ni_keep_facts *k, struct ni_mask *m, stru
 
 /* ---- tables ---- */
 
+/* Puts a limit of the RDMA cgroup that is read: " hca_handle=2". */
+static void put_cgroup_limit(struct ni_span word, struct ni_text *ret)
+{
+    for (unsigned i = 0; i < NI_CGROUP_N; i++) {
+        const char *key = ni_cgroup_limits[i];
+
+        if (!ni_begins(word, key))
+            continue;
+        const struct ni_span value = skip_bytes(word, strlen(key));
+        const bool good = ni_num_of(value).known == NI_KNOWN;
+        ni_putf(ret, " %s", key);
+        ni_putn(ret, good ? value.p : "?", good ? value.n : 1);
+    }
+}
+
 /* Keeps limits of the RDMA cgroup: "mlx5_0 hca_handle=2 hca_object=max". */
 static void keep_rdma_cgroup(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                              struct ni_text *ret)
@@ -343,90 +332,51 @@ static void keep_rdma_cgroup(const struct ni_keep_facts *k, struct ni_mask *m, s
 
     (void)k;
     while (next_line(&s, &line)) {
-        const unsigned n = split_line(line, word, NI_COUNT(word));
+        const unsigned n = ni_split_line(line, word, NI_COUNT(word));
 
         if (n == 0 || !ni_is_name(word[0], NI_DEV_NAME))
             continue;
         ni_keep_device(m, word[0], ret);
         for (unsigned i = 1; i < n; i++) {
-            const char *equals = memchr(word[i].p, '=', word[i].n);
-
-            if (!equals || !(begins(word[i], "hca_handle=") || begins(word[i], "hca_object=")))
-                continue;
-            const size_t head = (size_t)(equals - word[i].p) + 1;
-            const struct ni_span value = skip_bytes(word[i], head);
-            ni_put(ret, " ");
-            ni_putn(ret, word[i].p, head);
-            if (is_decimal(value) || ni_span_is(value, "max"))
-                ni_putn(ret, value.p, value.n);
-            else
-                ni_put(ret, "?");
+            put_cgroup_limit(word[i], ret);
         }
         ni_put(ret, "\n");
     }
+}
+
+/* Returns the form of a line that the probers read; NULL: they do not. */
+static const struct ni_self_form *find_self_line(struct ni_span line)
+{
+    for (unsigned i = 0; i < NI_SELF_N; i++) {
+        if (ni_begins(line, ni_self_lines[i].name))
+            return &ni_self_lines[i];
+    }
+    return NULL;
 }
 
 /* Keeps the lines of proc/self/limits and status that the probers read, and their numbers. */
 static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
-    static const struct {
-        const char *name;
-        unsigned words; /* the words after the name that are kept */
-        bool hex;
-    } lines[] = {
-        {"Max locked memory", 2, false},
-        {"Uid:", 2, false},
-        {"Pid:", 1, false},
-        {"NSpid:", 32, false},
-        {"NoNewPrivs:", 1, false},
-        {"Seccomp:", 1, false},
-        {"CapInh:", 1, true},
-        {"CapPrm:", 1, true},
-        {"CapEff:", 1, true},
-        {"CapBnd:", 1, true},
-        {"CapAmb:", 1, true},
-    };
     struct ni_span line, word[32];
 
     (void)k;
     (void)m;
     while (next_line(&s, &line)) {
-        size_t i = 0;
+        const struct ni_self_form *form = find_self_line(line);
 
-        while (i < NI_COUNT(lines) && !begins(line, lines[i].name))
-            i++;
-        if (i == NI_COUNT(lines))
+        if (!form)
             continue;
-        const unsigned n =
-            split_line(skip_bytes(line, strlen(lines[i].name)), word, lines[i].words);
-        ni_put(ret, lines[i].name);
+        const unsigned n = ni_split_line(skip_bytes(line, strlen(form->name)), word, form->words);
+        ni_put(ret, form->name);
         for (unsigned w = 0; w < n; w++) {
-            const bool good = lines[i].hex
-                                  ? is_hex(word[w])
-                                  : is_decimal(word[w]) || is_one_of(word[w], "unlimited|max");
+            const bool good = form->hex ? is_hex(word[w]) : ni_num_of(word[w]).known == NI_KNOWN;
 
-            ni_put(ret, w > 0 || !lines[i].hex ? " " : "\t");
+            ni_put(ret, w > 0 || !form->hex ? " " : "\t");
             ni_putn(ret, good ? word[w].p : "?", good ? word[w].n : 1);
         }
         ni_put(ret, "\n");
     }
-}
-
-/* Puts the size of a tmpfs, ",size=8388608k"; nothing if its options do not have one. */
-static void put_tmpfs_size(struct ni_span options, struct ni_text *ret)
-{
-    static const char key[] = "size=";
-    const char *at = memmem(options.p, options.n, key, strlen(key)), *end = options.p + options.n;
-    size_t digits = 0;
-
-    if (!at)
-        return;
-    at += strlen(key);
-    while (at + digits < end && digits < 20 && ni_is_digit(at[digits]))
-        digits++;
-    const bool good = digits > 0 && at + digits < end && at[digits] == 'k';
-    ni_putf(ret, ",size=%.*sk", good ? (int)digits : 1, good ? at : "?");
 }
 
 /* Keeps the mounts of this program and of /dev/shm: the mount point, nosuid, a tmpfs and its size.
@@ -434,30 +384,24 @@ static void put_tmpfs_size(struct ni_span options, struct ni_text *ret)
 static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
-    struct ni_span line, word[6];
+    struct ni_span line;
+    struct ni_mount mount;
 
     while (next_line(&s, &line)) {
-        if (split_line(line, word, NI_COUNT(word)) < NI_COUNT(word))
+        if (!ni_parse_mount(line, &mount))
             continue;
-        const struct ni_span point = word[4], options = word[5];
-        const bool shm = ni_span_is(point, "/dev/shm");
-        const bool ours =
-            strncmp(k->exe, point.p, point.n) == 0 && (point.n == 1 || k->exe[point.n] == '/');
-        const char *rest = options.p + options.n, *end = line.p + line.n;
-        const char *hyphen = memmem(rest, (size_t)(end - rest), " - ", 3);
-        if (!shm && !ours)
+        const bool shm = ni_span_is(mount.point, "/dev/shm");
+        if (!shm && !ni_is_mount_of(mount.point, k->exe))
             continue;
         ni_put(ret, "0 0 0:0 / ");
-        ni_mask_path(m, point, ret);
-        ni_put(ret, memmem(options.p, options.n, "nosuid", 6) ? " nosuid" : " rw");
-        if (shm && hyphen) {
-            const bool tmpfs =
-                begins((struct ni_span){hyphen, (size_t)(end - hyphen)}, " - tmpfs ");
-
-            ni_put(ret, tmpfs ? " - tmpfs tmpfs rw" : " - other other rw");
-        }
-        if (shm)
-            put_tmpfs_size((struct ni_span){rest, (size_t)(end - rest)}, ret);
+        ni_mask_path(m, mount.point, ret);
+        ni_put(ret, mount.nosuid ? " nosuid" : " rw");
+        if (shm && mount.has_type)
+            ni_put(ret, mount.tmpfs ? " - tmpfs tmpfs rw" : " - other other rw");
+        if (shm && mount.kib.known == NI_KNOWN)
+            ni_putf(ret, ",size=%" PRId64 "k", mount.kib.v);
+        else if (shm && mount.kib.known == NI_BAD)
+            ni_put(ret, ",size=?k");
         ni_put(ret, "\n");
     }
 }
@@ -477,7 +421,7 @@ static void put_iommu_values(struct ni_span list, struct ni_text *ret)
         const char *comma = memchr(rest.p, ',', rest.n);
 
         len = comma ? (size_t)(comma - rest.p) : rest.n;
-        const bool good = is_one_of((struct ni_span){rest.p, len}, values);
+        const bool good = ni_is_one_of((struct ni_span){rest.p, len}, values);
         ni_put(ret, before);
         before = ",";
         ni_putn(ret, good ? rest.p : "?", good ? len : 1);
@@ -504,9 +448,9 @@ static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struc
         const char *equals = memchr(word.p, '=', word.n);
         const size_t n = equals ? (size_t)(equals - word.p) : word.n;
 
-        if (!memmem(word.p, word.n, "iommu", 5) && !memmem(word.p, word.n, "smmu", 4))
+        if (!ni_names_iommu(word))
             continue;
-        const bool known = is_one_of((struct ni_span){word.p, n}, names);
+        const bool known = ni_is_one_of((struct ni_span){word.p, n}, names);
         ni_put(ret, any ? " " : "");
         any = true;
         ni_putn(ret, known ? word.p : "iommu.?", known ? n : 7);
@@ -523,24 +467,13 @@ static void keep_uptime(const struct ni_keep_facts *k, struct ni_mask *m, struct
 
     (void)k;
     (void)m;
+    if (!is_parsed(ni_parse_uptime, s)) {
+        put_refused(s, ret);
+        return;
+    }
     while (n < s.n && ni_is_digit(s.p[n]))
         n++;
-    if (n > 0 && (n == s.n || s.p[n] == '.'))
-        ni_putn(ret, s.p, n);
-    else
-        put_refused(s, ret);
-}
-
-/* Returns true if one of the names of a line of etc/hosts is that one. A comment ends them. */
-static bool has_name(const char *names, const char *name)
-{
-    struct ni_span word;
-
-    while (ni_word(&names, &word) && *word.p != '#') {
-        if (ni_span_is(word, name))
-            return true;
-    }
-    return false;
+    ni_putn(ret, s.p, n);
 }
 
 /* Keeps the addresses of this machine's own name in etc/hosts. */
@@ -551,18 +484,9 @@ static void keep_hosts(const struct ni_keep_facts *k, struct ni_mask *m, struct 
 
     (void)m;
     while (k->host[0] && next_line(&s, &line)) {
-        char text[NI_PAGE], address[INET6_ADDRSTRLEN];
-        uint8_t bytes[NI_GID_BYTES];
-        const char *rest = text;
-
-        if (!ni_copyn(text, sizeof(text), line.p, line.n) || !ni_word(&rest, &ip) || *ip.p == '#')
-            continue;
-        if (!has_name(rest, k->host))
-            continue;
-        const bool good =
-            ni_copyn(address, sizeof(address), ip.p, ip.n) &&
-            (ni_parse_ipv4(ip, bytes) == 0 || inet_pton(AF_INET6, address, bytes) == 1);
-        ni_putf(ret, "%s masked-host-1\n", good ? address : "?");
+        if (ni_parse_host(line, k->host, &ip))
+            ni_putf(ret, "%.*s masked-host-1\n", ni_is_address(ip) ? (int)ip.n : 1,
+                    ni_is_address(ip) ? ip.p : "?");
     }
 }
 
@@ -574,7 +498,7 @@ static void keep_comm(const struct ni_keep_facts *k, struct ni_mask *m, struct n
     char name[NI_DEV_NAME];
 
     (void)k;
-    if ((ni_copyn(name, sizeof(name), s.p, s.n) && ni_is_init(name)) || is_one_of(s, others))
+    if ((ni_copyn(name, sizeof(name), s.p, s.n) && ni_is_init(name)) || ni_is_one_of(s, others))
         ni_putn(ret, s.p, s.n);
     else if (s.n > 0)
         ni_mask_name(m, s, ret);
@@ -589,8 +513,8 @@ static void put_fib_alias(struct ni_span text, struct ni_text *ret)
     static const char types[] = "UNSPEC|UNICAST|LOCAL|BROADCAST|ANYCAST|MULTICAST|BLACKHOLE|"
                                 "UNREACHABLE|PROHIBIT|THROW|NAT|XRESOLVE";
     struct ni_span word[3];
-    const bool good = split_line(text, word, 3) == 3 && is_decimal(skip_bytes(word[0], 1)) &&
-                      is_one_of(word[1], scopes) && is_one_of(word[2], types);
+    const bool good = ni_split_line(text, word, 3) == 3 && is_decimal(skip_bytes(word[0], 1)) &&
+                      ni_is_one_of(word[1], scopes) && ni_is_one_of(word[2], types);
 
     ni_put(ret, "/");
     if (good)
@@ -603,7 +527,7 @@ static void put_fib_node(struct ni_span text, struct ni_text *ret)
 {
     struct ni_span word[5];
     uint8_t ip[NI_GID_BYTES];
-    const unsigned n = split_line(text, word, NI_COUNT(word));
+    const unsigned n = ni_split_line(text, word, NI_COUNT(word));
     const char *slash = n > 1 ? memchr(word[1].p, '/', word[1].n) : NULL;
     struct ni_span address = n > 1 ? word[1] : ni_span_of("");
     const bool leaf = *text.p == '|';
@@ -647,8 +571,8 @@ static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, stru
             put_fib_alias(text, ret);
         else if (*text.p == '|' || *text.p == '+')
             put_fib_node(text, ret);
-        else if (is_one_of(text, "Main:|Local:") ||
-                 (begins(text, "Id ") && text.p[text.n - 1] == ':' && is_decimal(id)))
+        else if (ni_is_one_of(text, "Main:|Local:") ||
+                 (ni_begins(text, "Id ") && text.p[text.n - 1] == ':' && is_decimal(id)))
             ni_putn(ret, text.p, text.n);
         else if (strchr("MLI", *text.p) && memchr(text.p, ':', text.n))
             ni_putf(ret, "%c:", *text.p);
@@ -656,17 +580,6 @@ static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, stru
             put_refused(text, ret);
         ni_put(ret, "\n");
     }
-}
-
-/* Returns true if all words are hexadecimal, of up to 64 bits or just 128. */
-static bool are_hex(const struct ni_span word[], unsigned n)
-{
-    uint8_t ip[NI_GID_BYTES];
-
-    for (unsigned i = 0; i < n; i++)
-        if (!is_hex(word[i]) && ni_parse_hex_ip(word[i], ip) < 0)
-            return false;
-    return true;
 }
 
 /* Puts the words, each with a blank or a tab after it. */
@@ -690,46 +603,22 @@ static void put_masked_interface(struct ni_mask *m, struct ni_span name, struct 
 static void keep_route(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                        struct ni_text *ret)
 {
-    enum { WORDS = 11 };
     static const char head[] =
         "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT";
-    struct ni_span line, word[WORDS];
+    struct ni_route_line r;
+    struct ni_span line;
 
     (void)k;
     while (next_line(&s, &line)) {
-        const unsigned n = split_line(line, word, WORDS);
-        const bool minus = n == WORDS && *word[6].p == '-';
-
-        if (begins(line, "Iface\tDestination\t") && memmem(line.p, line.n, "\tIRTT", 5)) {
+        if (ni_is_route_heading(line)) {
             ni_put(ret, head);
-        } else if (n == WORDS && are_hex(word + 1, 3) && is_decimal(skip_bytes(word[6], minus)) &&
-                   are_hex(word + 7, 1)) {
-            put_masked_interface(m, word[0], ret);
+        } else if (ni_parse_route(line, &r)) {
+            put_masked_interface(m, r.word[0], ret);
             ni_put(ret, "\t");
-            join_words(word + 1, 3, '\t', ret);
+            join_words(r.word + 1, 3, '\t', ret);
             ni_put(ret, "0\t0\t");
-            join_words(word + 6, 2, '\t', ret);
+            join_words(r.word + 6, 2, '\t', ret);
             ni_put(ret, "0\t0\t0");
-        } else {
-            put_refused(line, ret);
-        }
-        ni_put(ret, "\n");
-    }
-}
-
-/* Puts a table whose lines have so many hexadecimal words and then an interface:
-   proc/net/if_inet6, ipv6_route. */
-static void put_table6(struct ni_mask *m, struct ni_span s, unsigned words, struct ni_text *ret)
-{
-    struct ni_span line, word[10];
-
-    while (next_line(&s, &line)) {
-        const unsigned n = split_line(line, word, words + 1);
-
-        if (n >= words && are_hex(word, words)) {
-            join_words(word, words, ' ', ret);
-            if (n > words)
-                put_masked_interface(m, word[words], ret);
         } else {
             put_refused(line, ret);
         }
@@ -740,15 +629,38 @@ static void put_table6(struct ni_mask *m, struct ni_span s, unsigned words, stru
 static void keep_if_inet6(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                           struct ni_text *ret)
 {
+    struct ni_address6_line a;
+    struct ni_span line;
+
     (void)k;
-    put_table6(m, s, 5, ret);
+    while (next_line(&s, &line)) {
+        if (ni_parse_address6(line, &a)) {
+            join_words(a.word, 5, ' ', ret);
+            put_masked_interface(m, a.word[5], ret);
+        } else {
+            put_refused(line, ret);
+        }
+        ni_put(ret, "\n");
+    }
 }
 
 static void keep_ipv6_route(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                             struct ni_text *ret)
 {
+    struct ni_route6_line r;
+    struct ni_span line;
+
     (void)k;
-    put_table6(m, s, 9, ret);
+    while (next_line(&s, &line)) {
+        if (ni_parse_route6(line, &r)) {
+            join_words(r.word, 9, ' ', ret);
+            if (r.word[9].n > 0)
+                put_masked_interface(m, r.word[9], ret);
+        } else {
+            put_refused(line, ret);
+        }
+        ni_put(ret, "\n");
+    }
 }
 
 /* ---- the driver of NVIDIA ---- */
@@ -781,7 +693,7 @@ static bool is_model_word(struct ni_span word)
         "Device|Grace|"
         "Hopper|Blackwell|Rubin|Server|Workstation|Edition|Max-Q|PRO|Super|SUPER|Ti|D|Laptop|GPU";
 
-    return is_one_of(word, words) || is_product(word);
+    return ni_is_one_of(word, words) || is_product(word);
 }
 
 /* Returns true for a text whose parts between hyphens are such words: "A100-SXM4-80GB". */
@@ -803,7 +715,7 @@ static bool has_model_words(struct ni_span s)
 static void put_model(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     struct ni_span word[12];
-    const unsigned n = split_line(s, word, NI_COUNT(word));
+    const unsigned n = ni_split_line(s, word, NI_COUNT(word));
 
     for (unsigned i = 0; i < n; i++) {
         ni_put(ret, i > 0 ? " " : "");
@@ -814,33 +726,29 @@ static void put_model(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
     }
 }
 
-/* Keeps the lines of a GPU that the driver writes and a rule reads; see read_gpu_info. */
+/* Keeps the lines of a GPU that the probers read. */
 static void keep_gpu(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
-    static const char digits[] = "0123456789abcdef-?";
-    struct ni_span line;
+    struct ni_span line, value;
 
     (void)k;
     while (next_line(&s, &line)) {
-        const char *colon = memchr(line.p, ':', line.n);
-        const size_t n = colon ? (size_t)(colon - line.p) + 1 : line.n;
-        const struct ni_span value = ni_trim(skip_bytes(line, n));
-        bool uuid = value.n == 40 && begins(value, "GPU-");
-
-        for (size_t i = 4; uuid && i < value.n; i++)
-            uuid = value.p[i] && strchr(digits, value.p[i]);
-        if (begins(line, "Model:") && value.n > 0) {
+        switch (ni_parse_gpu_line(line, &value)) {
+        case NI_GPU_NO_LINE:
+            continue;
+        case NI_GPU_MODEL:
             ni_put(ret, "Model: \t\t ");
             put_model(m, value, ret);
-        } else if (begins(line, "GPU UUID:") && uuid) {
+            break;
+        case NI_GPU_UUID:
             ni_put(ret, "GPU UUID: \t ");
             ni_putn(ret, value.p, value.n);
-        } else if (begins(line, "Device Minor:") && is_decimal(value)) {
+            break;
+        case NI_GPU_MINOR:
             ni_put(ret, "Device Minor: \t ");
             ni_putn(ret, value.p, value.n);
-        } else {
-            continue;
+            break;
         }
         ni_put(ret, "\n");
     }
@@ -851,9 +759,8 @@ static void keep_driver(const struct ni_keep_facts *k, struct ni_mask *m, struct
 {
     (void)k;
     (void)m;
-    ni_put(ret, memmem(s.p, s.n, "Open Kernel Module", 18)
-                    ? "NVRM version: NVIDIA UNIX Open Kernel Module"
-                    : "NVRM version: NVIDIA UNIX Kernel Module");
+    ni_put(ret, ni_is_open_driver(s) ? "NVRM version: NVIDIA UNIX Open Kernel Module"
+                                     : "NVRM version: NVIDIA UNIX Kernel Module");
 }
 
 static void keep_params(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
@@ -863,9 +770,10 @@ static void keep_params(const struct ni_keep_facts *k, struct ni_mask *m, struct
 
     (void)k;
     (void)m;
-    while (next_line(&s, &line))
-        if (begins(line, "RegistryDwords:") && memmem(line.p, line.n, "PeerMappingOverride=1", 21))
+    while (next_line(&s, &line)) {
+        if (ni_maps_peers(line))
             ni_put(ret, "RegistryDwords: \"PeerMappingOverride=1;\"\n");
+    }
 }
 
 /* ---- settings ---- */
@@ -923,11 +831,13 @@ static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, str
         bool export;
 
         if (!split_setting(line, &name, &value))
-            continue;
+            if (!split_setting(line, &name, &value) || !ni_begins(name, "NCCL_") ||
+                !ni_is_name(name, NI_DEV_NAME))
+                continue;
         const struct ni_span meant = ni_conf_meant(name, "NCCL_", &export);
         if (meant.n > 0)
             ni_put(ret, export ? "export " : " ");
-        else if (!begins(name, "NCCL_") || !ni_is_name(name, NI_DEV_NAME))
+        else if (!ni_begins(name, "NCCL_") || !ni_is_name(name, NI_DEV_NAME))
             continue;
         put_masked_setting(k, m, meant.n > 0 ? meant : name, value, "NCCL_", ret);
         ni_put(ret, "\n");
@@ -947,7 +857,7 @@ static void keep_nvshmem_conf(const struct ni_keep_facts *k, struct ni_mask *m, 
         while (n < value.n && !(value.p[n] == '#' && n > 0 && strchr(" \t", value.p[n - 1])))
             n++;
         name = ni_trim(name);
-        if (!begins(name, "NVSHMEM_") || !ni_is_name(name, NI_DEV_NAME))
+        if (!ni_begins(name, "NVSHMEM_") || !ni_is_name(name, NI_DEV_NAME))
             continue;
         put_masked_setting(k, m, name, ni_trim((struct ni_span){value.p, n}), "NVSHMEM_", ret);
         ni_put(ret, "\n");
@@ -967,9 +877,15 @@ static void keep_environ(const struct ni_keep_facts *k, struct ni_mask *m, struc
         n += n < s.n;
         if (!good)
             continue;
-        const char *prefix = begins(name, NI_OWN_PREFIX) ? NI_OWN_PREFIX : "NCCL_";
-        if (!begins(name, prefix) && !ni_variable_form(k, name))
+        const char *prefix = ni_begins(name, NI_OWN_PREFIX) ? NI_OWN_PREFIX : "NCCL_";
+        if (!ni_begins(name, prefix) && !ni_variable_form(k, name))
             continue;
+        if (k->renames_status && ni_span_is(name, k->network_status)) {
+            ni_put(ret, NI_STATUS_RENAMED "=");
+            ni_keep_json(k, m, value, ret);
+            ni_putn(ret, "", 1);
+            continue;
+        }
         put_masked_setting(k, m, name, value, prefix, ret);
         ni_putn(ret, "", 1);
     }
@@ -1025,11 +941,11 @@ static void keep_cpuinfo(const struct ni_keep_facts *k, struct ni_mask *m, struc
         const char *colon = memchr(line.p, ':', line.n);
         const struct ni_span value = ni_trim(colon ? skip_bytes(line, (size_t)(colon + 1 - line.p))
                                                    : (struct ni_span){"", 0});
-        const bool model = begins(line, "model") && !begins(line, "model name");
+        const bool model = ni_begins(line, "model") && !ni_begins(line, "model name");
 
-        if ((begins(line, "vendor_id") &&
-             is_one_of(value, "GenuineIntel|AuthenticAMD|HygonGenuine|CentaurHauls")) ||
-            ((begins(line, "cpu family") || model) && is_decimal(value)))
+        if ((ni_begins(line, "vendor_id") &&
+             ni_is_one_of(value, "GenuineIntel|AuthenticAMD|HygonGenuine|CentaurHauls")) ||
+            ((ni_begins(line, "cpu family") || model) && is_decimal(value)))
             ni_putf(ret, "%.*s\n", (int)line.n, line.p);
     }
 }
@@ -1042,7 +958,7 @@ static void keep_driver_name(const struct ni_keep_facts *k, struct ni_mask *m, s
 
     (void)k;
     (void)m;
-    if (begins(s, driver) && ni_is_provider(skip_bytes(s, strlen(driver))))
+    if (ni_begins(s, driver) && ni_is_provider(skip_bytes(s, strlen(driver))))
         ni_putn(ret, s.p, s.n);
     else
         put_refused(s, ret);
@@ -1058,12 +974,12 @@ static const struct row {
     /* RDMA devices, their ports */
     {"sys/*/ports/*/state", keep_state, NULL},
     {"sys/*/ports/*/phys_state", keep_state, NULL},
-    {"sys/*/ports/*/link_layer", NULL, "InfiniBand|Ethernet|Unspecified|Unknown"},
+    {"sys/*/ports/*/link_layer", NULL, ni_link_layers},
     {"sys/*/ports/*/rate", keep_rate, NULL},
     {"sys/*/ports/*/gids/*", keep_gid, NULL},
     {"sys/*/ports/*/pkeys/*", keep_0x, NULL},
     {"sys/*/node_guid", keep_guid, NULL},
-    {"sys/*/ports/*/gid_attrs/types/*", NULL, "RoCE v2|RoCE v1|IB/RoCE v1"},
+    {"sys/*/ports/*/gid_attrs/types/*", NULL, ni_gid_types},
     {"sys/*/ports/*/gid_attrs/ndevs/*", keep_device, NULL},
     {"sys/*/ports/*/counters/*", keep_number, NULL},
     {"sys/*/ports/*/hw_counters/*", keep_number, NULL},
@@ -1071,7 +987,7 @@ static const struct row {
     {"sys/*/fw_ver", keep_version, NULL},
     {"sys/*/hca_type", keep_model_number, NULL},
     {"sys/class/infiniband_verbs/*/ibdev", keep_device, NULL},
-    {"sys/module/ib_core/parameters/netns_mode", NULL, "Y|N"},
+    {"sys/module/ib_core/parameters/netns_mode", NULL, ni_netns_modes},
     {"sys/module/*/version", keep_version, NULL},
     {"sys/fs/cgroup/*rdma.max", keep_rdma_cgroup, NULL},
     /* PCI functions, CPUs */
@@ -1083,14 +999,12 @@ static const struct row {
     {"sys/bus/pci/devices/*/*_link_speed", keep_rate, NULL},
     {"sys/bus/pci/devices/*/vpd", keep_vpd, NULL},
     {"sys/bus/pci/devices/*/local_cpulist", keep_cpus, NULL},
-    {"sys/bus/pci/devices/*/iommu_group/type", NULL,
-     "identity|DMA|DMA-FQ|blocked|unmanaged|unknown"},
+    {"sys/bus/pci/devices/*/iommu_group/type", NULL, ni_iommu_types},
     {"sys/devices/system/cpu/*/midr_el1", keep_0x, NULL},
     {"sys/devices/system/node/has_*", keep_cpus, NULL},
     {"proc/cpuinfo", keep_cpuinfo, NULL},
     /* interfaces, addresses, routes */
-    {"sys/class/net/*/operstate", NULL,
-     "unknown|notpresent|down|lowerlayerdown|testing|dormant|up"},
+    {"sys/class/net/*/operstate", NULL, ni_operstates},
     {"sys/class/net/*/mtu", keep_number, NULL},
     {"sys/class/net/*/ifindex", keep_number, NULL},
     {"proc/net/fib_trie", keep_fib_trie, NULL},
@@ -1128,22 +1042,33 @@ static bool may_hold_nuls(ni_form_fn *form)
     return form == keep_environ || form == keep_vpd;
 }
 
+/* Returns the row of a file; NULL: it has none. */
+static const struct row *find_row(const char *asked)
+{
+    for (size_t i = 0; i < NI_COUNT(rows); i++)
+        if (fnmatch(rows[i].path, asked, 0) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+bool ni_keeps_file(const char *asked)
+{
+    return find_row(asked) != NULL;
+}
+
 void ni_keep_file(void *ctx, struct ni_mask *m, const char *asked, struct ni_span content,
                   struct ni_text *ret)
 {
-    for (size_t i = 0; i < NI_COUNT(rows); i++) {
-        if (fnmatch(rows[i].path, asked, 0) != 0)
-            continue;
-        if (!may_hold_nuls(rows[i].form) && memchr(content.p, '\0', content.n)) {
-            ni_putn(ret, "", 1); /* readers refuse it */
-            return;
-        }
-        if (rows[i].form)
-            rows[i].form(ctx, m, content, ret);
-        else if (is_one_of(content, rows[i].words))
-            ni_putn(ret, content.p, content.n);
-        else
-            put_refused(content, ret);
+    const struct row *row = find_row(asked);
+
+    if (!row)
         return;
-    }
+    if (!may_hold_nuls(row->form) && memchr(content.p, '\0', content.n))
+        ni_putn(ret, "", 1); /* readers refuse it */
+    else if (row->form)
+        row->form(ctx, m, content, ret);
+    else if (ni_is_one_of(content, row->words))
+        ni_putn(ret, content.p, content.n);
+    else
+        put_refused(content, ret);
 }

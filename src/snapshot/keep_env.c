@@ -54,11 +54,16 @@ static void put_masked_value(const struct ni_keep_facts *k, struct ni_mask *m, s
 static void put_masked_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                             struct ni_text *ret)
 {
+    enum { MOST = 5 }; /* a longer number is no port, and may be an id */
+    static const char no_port[] = "99999";
+
     (void)k;
-    if (ni_is_number(s))
+    if (!ni_is_number(s))
+        ni_keep_device(m, s, ret);
+    else if (s.n <= MOST)
         ni_putn(ret, s.p, s.n);
     else
-        ni_keep_device(m, s, ret);
+        ni_put(ret, no_port);
 }
 
 static void put_device(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
@@ -242,7 +247,9 @@ static void keep_host(const struct ni_keep_facts *k, struct ni_mask *m, struct n
 static void keep_status_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                              struct ni_text *ret)
 {
-    if (k->network_status && ni_span_is(s, k->network_status))
+    if (k->renames_status && ni_span_is(s, k->network_status))
+        ni_put(ret, NI_STATUS_RENAMED);
+    else if (k->network_status && ni_span_is(s, k->network_status))
         ni_putn(ret, s.p, s.n);
     else
         ni_mask_path(m, s, ret);

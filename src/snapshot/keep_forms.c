@@ -91,9 +91,13 @@ void ni_keep_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 
 void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
 {
+    const char *shown = ni_mask_shown(m, name);
+
     if (!ni_is_name(name, NI_DEV_NAME))
         ni_keep_unknown(m, name, ret);
-    else if (ni_mask_is_shown(m, name) || ni_keeps_word(name))
+    else if (shown)
+        ni_mask_device(m, shown, name.n, ret);
+    else if (ni_keeps_word(name))
         ni_putn(ret, name.p, name.n);
     else
         ni_mask_name(m, name, ret);
@@ -121,7 +125,7 @@ static void put_id(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_s
                    struct ni_text *ret)
 {
     (void)k;
-    if (ni_is_bdf(s) || (ni_is_aux_id(s) && ni_mask_is_shown(m, s))) {
+    if (ni_is_bdf(s) || (ni_is_aux_id(s) && ni_mask_shown(m, s))) {
         ni_putn(ret, s.p, s.n);
     } else if (ni_is_aux_id(s)) {
         ni_mask_name(m, s, ret);

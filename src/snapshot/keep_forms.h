@@ -21,9 +21,13 @@ typedef void ni_keep_item_fn(const struct ni_keep_facts *k, struct ni_mask *m, s
 struct ni_keep_facts {
     const struct ni_program *program; /* whose options variables may name */
     const char *network_status; /* the variable that --network-status names; NULL: the usual one */
+    bool renames_status;        /* its name is in the environment alone, so another one may stand */
     char exe[NI_PATH];          /* path of this program, whose mount is kept; "": not known */
     char host[NI_DEV_NAME + 1]; /* name of this machine; "": not known */
 };
+
+/* The name that stands for that variable, which the user has chosen. */
+#define NI_STATUS_RENAMED "NETWORK_STATUS_MASKED"
 
 /* Puts the part of a text of that form that may be recorded. For a text of another form it puts one
    that readers refuse as they refuse the text itself. */

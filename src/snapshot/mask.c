@@ -105,7 +105,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*x, *y);
 }
 
-bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning)
+const char *ni_mask_shown(const struct ni_mask *m, struct ni_span beginning)
 {
     size_t low = 0, high = m->n_shown; /* bounds of the first name that is not less */
 
@@ -117,8 +117,49 @@ bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning)
         else
             high = mid;
     }
-    return beginning.n > 0 && low < m->n_shown &&
-           strncmp(m->shown[low], beginning.p, beginning.n) == 0;
+    const bool shown = beginning.n > 0 && low < m->n_shown &&
+                       strncmp(m->shown[low], beginning.p, beginning.n) == 0;
+    return shown ? m->shown[low] : NULL;
+}
+
+/* Returns the number of hex digits at the start of s. */
+static size_t count_hex(struct ni_span s)
+{
+    size_t n = 0;
+
+    while (n < s.n && ni_hex_digit(s.p[n]) >= 0)
+        n++;
+    return n;
+}
+
+/* Puts a name of sysfs. udev can make one of a MAC address (enx..., systemd 255 udev-builtin-net_id.c
+   names_mac) or a GUID (rocex..., rdma-core 50 kernel-boot/rdma_rename.c by_guid): as many digits
+   stand for it, the same for the same. */
+static void put_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
+{
+    enum { ID_DIGITS = 12 }; /* of a MAC address; a GUID has more */
+
+    while (name.n > 0) {
+        size_t n = count_hex(name);
+
+        if (n >= ID_DIGITS) {
+            const struct ni_span id = {name.p, n};
+
+            ni_putf(ret, "02%0*x", (int)n - 2, thing_number(m, ni_hash(1, id), NUMBER_UNMET));
+        } else {
+            n = n > 0 ? n : 1;
+            ni_putn(ret, name.p, n);
+        }
+        name = (struct ni_span){name.p + n, name.n - n};
+    }
+}
+
+void ni_mask_device(struct ni_mask *m, const char *name, size_t n, struct ni_text *ret)
+{
+    struct ni_text whole = NI_TEXT(NI_DEV_NAME);
+
+    put_device(m, ni_span_of(name), &whole);
+    ni_putn(ret, whole.buf, n < whole.len ? n : whole.len);
 }
 
 /* ---- paths ---- */
@@ -319,18 +360,36 @@ static void put_component(struct ni_mask *m, struct ni_span name, bool device, s
 /* Where a path lies: in sys/, in dev/infiniband/, or elsewhere. */
 enum place { ELSEWHERE, IN_SYSFS, IN_DEVICES };
 
+/* Returns true if the name may stand in a path below that folder. A user can be called as folders
+   are: home/etc. */
+static bool may_stand(struct ni_span folder, struct ni_span name, enum place place)
+{
+    uint64_t number;
+
+    if (ni_span_is(folder, "home"))
+        return name.n == 0 || *name.p == '.';
+    if (place == IN_SYSFS && ni_span_is(folder, "iommu_groups"))
+        return ni_parse_u64(name, UINT32_MAX, &number) == 0;
+    return is_usual(name) || (place == IN_SYSFS && is_of_sysfs(name)) ||
+           (place == ELSEWHERE && is_of_image(name));
+}
+
 static void put_masked_path(struct ni_mask *m, struct ni_span path, enum place place,
                             struct ni_text *ret)
 {
+    struct ni_span folder = {"", 0};
+
     for (;;) {
         const char *slash = memchr(path.p, '/', path.n);
         const struct ni_span name = {path.p, slash ? (size_t)(slash - path.p) : path.n};
 
-        if (is_usual(name) || (place == IN_SYSFS && is_of_sysfs(name)) ||
-            (place == ELSEWHERE && is_of_image(name)))
-            ni_putn(ret, name.p, name.n);
-        else
+        if (!may_stand(folder, name, place))
             put_component(m, name, place != ELSEWHERE, ret);
+        else if (place == IN_SYSFS)
+            put_device(m, name, ret);
+        else
+            ni_putn(ret, name.p, name.n);
+        folder = name;
         if (!slash)
             return;
         ni_put(ret, "/");

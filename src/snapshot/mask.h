@@ -25,11 +25,14 @@ void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct
 /* Returns true if there were more things than there is room for: the masks are of no use then. */
 bool ni_mask_is_full(const struct ni_mask *m);
 
-/* Put a masked name, "name-3"; put a path name by name, without masking usual names; return true if
-   the record shows a device or an interface whose name begins so. Functions that keep content call
-   them. */
+/* Functions that keep content call these. Puts a masked name, "name-3". */
 void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret);
+/* Puts a path name by name, without masking usual names. */
 void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret);
-bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning);
+/* Returns the name of a device or an interface that the record shows and that begins so; NULL. */
+const char *ni_mask_shown(const struct ni_mask *m, struct ni_span beginning);
+/* Puts such a name, or its beginning, as paths of the record have it: a MAC address or GUID in it,
+   as in enxb8cef6a1b2c3, is masked. */
+void ni_mask_device(struct ni_mask *m, const char *name, size_t n, struct ni_text *ret);
 
 #endif

@@ -88,11 +88,15 @@ static bool is_variable(const struct ni_context *ctx, const char *name)
 /* Reads the facts on which the forms of a masked recording depend. */
 static void look_around(const struct ni_context *ctx, struct ni_keep_facts *ret)
 {
+    const struct ni_keep_facts usual = {.program = ctx->program};
     struct ni_dir root = ni_dir_top(&ctx->root);
 
     root.unrecorded = true;
     if (!ni_snapshot_options.mask || is_variable(ctx, ctx->options.network_status))
         ret->network_status = ctx->options.network_status;
+    const char *named = ni_env_get(&ctx->env, NI_OWN_PREFIX "NETWORK_STATUS");
+    ret->renames_status = named && ret->network_status && strcmp(named, ret->network_status) == 0 &&
+                          !ni_variable_form(&usual, ni_span_of(named));
     (void)ni_readlink(&root, ret->exe, sizeof(ret->exe), "proc/self/exe");
     (void)ni_read(&root, ret->host, sizeof(ret->host), "proc/sys/kernel/hostname");
 }

@@ -47,6 +47,7 @@ left() { # how many processes of the program there are
 
 below() { # PID NAME: the process of that name, this one or one below it
     [ "$(cat "/proc/$1/comm" 2>/dev/null)" != "$2" ] || { echo "$1" && return; }
+    # shellcheck disable=SC2013 # words
     for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
         ! below "$child" "$2" || return 0
     done
