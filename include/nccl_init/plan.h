@@ -14,6 +14,8 @@
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
 
+struct ni_inventory;
+
 enum ni_mode { NI_MODE_AUTO, NI_MODE_RDMA, NI_MODE_TCP, NI_MODE_OFF };
 
 /* --for: whose variables to write; bits. */
@@ -185,5 +187,9 @@ struct ni_plan {
 
 /* Returns the setting of that variable; NULL: no rule decided about it. */
 const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *name);
+/* Returns what NCCL takes for a GPU; NULL where the nearest HCA counts: with NVLink-C2C, or if it is
+   not known. */
+const struct ni_taken *ni_plan_taken(const struct ni_plan *plan, const struct ni_inventory *inv,
+                                     unsigned gpu);
 
 #endif

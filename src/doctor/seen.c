@@ -192,9 +192,11 @@ static void put_place(struct ni_text *t, const struct ni_view *view)
 
     for (unsigned i = 0; i < view->inv->n_gpu; i++) {
         const struct ni_near *near = &view->plan->nearest_hca[i];
+        const struct ni_taken *taken = ni_plan_taken(view->plan, view->inv, i);
+        const enum ni_distance its = taken ? taken->distance : near->distance;
 
-        if (near->index >= 0 && near->distance > farthest)
-            farthest = near->distance;
+        if (near->index >= 0 && its > farthest)
+            farthest = its;
     }
     if (farthest != NI_DIST_UNKNOWN)
         ni_putf(t, "%s at most", ni_distance_text(farthest));

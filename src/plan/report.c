@@ -327,22 +327,21 @@ static void put_gdr_line(struct ni_text *out, const struct ni_inventory *inv)
 static void put_taken(struct ni_text *t, const struct ni_view *view, unsigned gpu)
 {
     const struct ni_inventory *inv = view->inv;
-    const struct ni_taken *taken = &view->plan->taken[gpu];
+    const struct ni_taken *taken = ni_plan_taken(view->plan, inv, gpu);
     const struct ni_near *near = &view->plan->nearest_hca[gpu];
-    const bool known = taken->hca >= 0 && !inv->gdr.c2c;
     const char *plus = "";
 
-    if (!known && near->index < 0)
+    if (!taken && near->index < 0)
         return;
-    if (!known || !taken->fused)
-        ni_quote(t, inv->hca[known ? taken->hca : near->index].name);
-    for (unsigned i = 0; known && taken->fused && i < view->plan->n_chosen; i++) {
+    if (!taken || !taken->fused)
+        ni_quote(t, inv->hca[taken ? taken->hca : near->index].name);
+    for (unsigned i = 0; taken && taken->fused && i < view->plan->n_chosen; i++) {
         if (!(taken->ports >> i & 1))
             continue;
         ni_putf(t, "%s%s", plus, ni_port_name(inv, view->plan->chosen[i]).text);
         plus = "+";
     }
-    ni_putf(t, " %s", ni_distance_text(known ? taken->distance : near->distance));
+    ni_putf(t, " %s", ni_distance_text(taken ? taken->distance : near->distance));
 }
 
 /* Puts the row of one GPU: where it is, the NIC that NCCL takes, the ports that it is to use. */

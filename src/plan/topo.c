@@ -21,10 +21,10 @@
 static bool is_taken(const struct ni_view *view, unsigned gpu, int port)
 {
     const struct ni_plan *plan = view->plan;
-    const struct ni_taken *taken = &plan->taken[gpu];
+    const struct ni_taken *taken = ni_plan_taken(plan, view->inv, gpu);
     const struct ni_near *near = &plan->nearest_hca[gpu];
 
-    if (taken->hca < 0 || view->inv->gdr.c2c)
+    if (!taken)
         return near->index >= 0 && plan->distance[gpu][view->inv->port[port].hca] == near->distance;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         if (plan->chosen[i] == port && taken->ports >> i & 1)

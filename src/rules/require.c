@@ -192,9 +192,8 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
     }
     for (unsigned g = 0; g < w->inv->n_gpu && level != NI_DIST_SYS; g++) {
         const struct ni_near *near = &w->plan->nearest_hca[g];
-        const struct ni_taken *taken = &w->plan->taken[g];
-        const bool nearest = w->inv->gdr.c2c || taken->hca < 0;
-        const enum ni_distance distance = nearest ? near->distance : taken->distance;
+        const struct ni_taken *taken = ni_plan_taken(w->plan, w->inv, g);
+        const enum ni_distance distance = taken ? taken->distance : near->distance;
         struct ni_text name = NI_TEXT(160);
         char bdf[NI_BDF_TEXT];
 
@@ -205,7 +204,7 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
                     ni_bdf_text(w->inv->gpu[g].bdf, bdf), ni_known_text(w->inv->gpu[g].pci.known));
             return false;
         }
-        if (nearest || distance <= near->distance)
+        if (!taken || distance <= near->distance)
             ni_put(&name, w->inv->hca[near->index].name);
         else
             ni_put_taken(w, g, &name);
