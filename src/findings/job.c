@@ -56,8 +56,9 @@ const struct ni_finding_kind ni_job_findings[] = {
         .number = NI_F_JOB_MISSING,
         .id = "job.missing",
         .cost = NI_COST_FAILS,
-        .user = "check whether these pods are pending or restarting (`kubectl get pods -o wide`). "
-                "A NetworkPolicy must let them reach pod 0 on the port of preflight.",
+        .user = "check whether these pods are pending or restarting (`kubectl get pods -o wide`); "
+                "if they still pull their image, wait longer (--within=SECONDS). A NetworkPolicy "
+                "must let them reach pod 0 on the port of preflight.",
     },
     {
         .number = NI_F_JOB_MTU_DIFFERS,

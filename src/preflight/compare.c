@@ -30,33 +30,6 @@
 enum { GROUPS = 8, NAMED = 3, VALUE = 320, SUBJECT = 96 };
 #define PAIRS "; %u pairs in all, counted each way"
 
-/* Puts "rank 3" or "ranks 0-3, 7, ...": the numbers whose entry is `value`, of n. */
-static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
-                        uint8_t value)
-{
-    enum { MOST = 12 }; /* runs that a message has room for */
-    unsigned runs = 0, total = 0;
-
-    for (unsigned i = 0; i < n; i++)
-        total += is[i] == value;
-    ni_putf(to, "%s%s ", one, ni_plural(total));
-    for (unsigned i = 0, last; i < n; i = last + 1) {
-        last = i;
-        if (is[i] != value)
-            continue;
-        while (last + 1 < n && is[last + 1] == value)
-            last++;
-        if (runs == MOST) {
-            ni_put(to, ", ...");
-            return;
-        }
-        ni_putf(to, "%s%u", runs > 0 ? ", " : "", i);
-        runs++;
-        if (last > i)
-            ni_putf(to, "-%u", last);
-    }
-}
-
 /* ---- facts that should be equal ---- */
 
 enum fact { SETTING, HOSTID, FAULT, LINK, SUBNET, MTU, PATH_MTU, RATE, PKEY, LIMITED, FIRMWARE };
@@ -166,7 +139,7 @@ static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank,
             (long long)y->send.percent, (long long)y->receive.percent);
     if (memchr(slow, 1, job->n_rail)) {
         ni_put(t, "; slow, too: ");
-        put_numbers(t, "rail", slow, job->n_rail, 1);
+        ni_put_numbers(t, "rail", slow, job->n_rail, 1);
     }
 }
 
@@ -578,7 +551,7 @@ static void report_difference(const struct ni_job *job, const struct question *q
         if (q->setting)
             ni_put(&s, q->setting->name);
         else
-            put_numbers(&s, "rail", all[i].rail, job->n_rail, 1);
+            ni_put_numbers(&s, "rail", all[i].rail, job->n_rail, 1);
         if (all[i].hca[0])
             ni_putf(&s, " (%s)", all[i].hca);
         ni_report(f, all[i].id, s.buf, "%s", all[i].message);
@@ -601,7 +574,7 @@ static void tell_missing(const struct ni_job *job, enum ni_missing how, struct n
     }
     ni_putf(&t, "%u of %u pods %s: ", n, job->ranks,
             lost ? "went away before the end, or stopped answering" : "never came");
-    put_numbers(&t, "rank", job->missing, job->ranks, (uint8_t)how);
+    ni_put_numbers(&t, "rank", job->missing, job->ranks, (uint8_t)how);
     if (n > 0)
         ni_report(f, lost ? NI_F_JOB_POD_LOST : NI_F_JOB_MISSING, s.buf, "%s", t.buf);
 }

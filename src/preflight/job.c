@@ -43,6 +43,32 @@ void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank)
     }
 }
 
+void ni_put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
+                    uint8_t value)
+{
+    enum { MOST = 12 }; /* runs that a message has room for */
+    unsigned runs = 0, total = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        total += is[i] == value;
+    ni_putf(to, "%s%s ", one, ni_plural(total));
+    for (unsigned i = 0, last; i < n; i = last + 1) {
+        last = i;
+        if (is[i] != value)
+            continue;
+        while (last + 1 < n && is[last + 1] == value)
+            last++;
+        if (runs == MOST) {
+            ni_put(to, ", ...");
+            return;
+        }
+        ni_putf(to, "%s%u", runs > 0 ? ", " : "", i);
+        runs++;
+        if (last > i)
+            ni_putf(to, "-%u", last);
+    }
+}
+
 enum ni_outcome ni_outcome_of(const struct ni_job *job, const struct ni_findings *f, bool strict)
 {
     const unsigned warnings = strict ? ni_findings_count(f, NI_WARNING) : 0;

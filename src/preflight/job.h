@@ -128,6 +128,9 @@ bool ni_has_rail(const struct ni_job *job, unsigned rank, unsigned rail);
 struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail);
 /* Puts a pod's name: "trainer-17 (node-b3)", or "rank 17" if it never came. */
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);
+/* Puts "rank 3" or "ranks 0-3, 7, ...": the numbers whose entry is `value`, of n. */
+void ni_put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
+                    uint8_t value);
 /* Words by enum ni_outcome, for people and programs. */
 extern const char *const ni_outcome_words[];
 /* Judges the job by its findings. strict: a warning counts as an error. */

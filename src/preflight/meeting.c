@@ -325,8 +325,8 @@ static void wait_as_long(struct coordinator *h)
 
 static void watch_pods(struct coordinator *h, int64_t now)
 {
+    struct ni_text line = NI_TEXT(256);
     unsigned here = 0;
-    char line[64];
 
     h->looked_ms = now;
     ni_crowd_drop_late(&h->crowd, now);
@@ -337,8 +337,10 @@ static void watch_pods(struct coordinator *h, int64_t now)
     wait_as_long(h);
     for (unsigned rank = 0; rank < h->job.ranks; rank++)
         here += !h->owes[rank];
-    (void)ni_format(line, sizeof(line), "%u of %u pods came so far", here, h->job.ranks);
-    h->m->progress(h->m->arg, line, NI_SAME_PHASE);
+    ni_putf(&line, "%u of %u pods came so far; waiting for ", here, h->job.ranks);
+    ni_put_numbers(&line, "rank", h->missing, h->job.ranks, NI_POD_NEVER_CAME);
+    ni_putf(&line, "; %lld s left", (long long)(h->until_ms > now ? h->until_ms - now : 0) / 1000);
+    h->m->progress(h->m->arg, line.buf, NI_SAME_PHASE);
 }
 
 /* Waits until no pod owes an answer, or the time is over; then drops the pods that still owe

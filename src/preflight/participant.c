@@ -108,6 +108,8 @@ static int await_answer(struct participant *l, enum ni_message_type type, int64_
             return r;
         if (l->msg.begun)
             begin_work(l);
+        else if (l->m->party->rank > 0)
+            l->m->progress(l->m->arg, "pod 0 is there; it waits for the others", NI_SAME_PHASE);
         if (ni_now_ms() >= l->until_ms)
             return -ETIMEDOUT;
     }

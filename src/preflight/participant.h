@@ -13,7 +13,8 @@ enum {
     NI_MOVE_MS = 3000 /* for data, if pod 0 says so, unless the pod's own option allows more */
 };
 
-/* Whether a line of progress begins a new phase, which is worth a line of a log. */
+/* Whether a line of progress begins a new phase, which is worth a line of a log. Of the others a log
+   has one now and then: what stands after the last "; " does not make it another line. */
 enum ni_progress { NI_SAME_PHASE, NI_NEW_PHASE };
 
 /* One meeting, as a pod that takes part sees it. Not owned; only `pod` is changed. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -130,7 +131,7 @@ static const struct ni_option preflight_options[] = {
         .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "SECONDS",
-        .initial = "120",
+        .initial = "300",
         .take = ni_take_seconds,
         .at = offsetof(struct ni_preflight_options, within),
         .least = 1,
@@ -181,13 +182,18 @@ const struct ni_option_rows ni_preflight_rows = {
 enum {
     BYTES_MS = 3000, /* for --bytes, in each direction */
     LAST_MS = 30000, /* beyond the rounds, until the child has printed the verdict */
-    SLACK_MS = 2000  /* beyond --within, until the child says that it waits no more */
+    SLACK_MS = 2000, /* beyond --within, until the child says that it waits no more */
+    /* in a log: between two lines about who is awaited, if they differ, or not */
+    CHANGED_MS = 10000,
+    SAME_MS = 30000,
+    ENDED_MS = 1500 /* from a signal until the child has said for whom it waited */
 };
 
 /* The byte that the child sends, and that --once keeps: the first letter of the outcome's word.
    UNTOLD: none. */
 enum verdict { UNTOLD, GOOD = 'g', NOT_TESTED = 'n', BAD = 'b', LATE = 'l' };
-enum { BEGUN = 'w' }; /* the byte before that: waiting for pods is over */
+/* Bytes before that: waiting for pods is over; or it was ended by a signal, after saying so. */
+enum { BEGUN = 'w', ENDED = 'e' };
 
 /* Writes the picture of --svg. 0 or -errno. */
 static int draw(struct ni_context *ctx, const struct ni_verdict *verdict)
@@ -306,14 +312,55 @@ static void say_begun(void *arg)
     (void)!write(to_parent, &byte, 1);
 }
 
+static volatile sig_atomic_t told_to_end; /* the parent was told to end, and told this child */
+
+static void note_end(int signal)
+{
+    told_to_end = signal;
+}
+
+/* Says for whom this pod waited, and ends. */
+static _Noreturn void end_waiting(struct ni_context *ctx, const char *line)
+{
+    static const char byte = ENDED;
+    struct ni_text why = NI_TEXT(512);
+
+    ni_putf(&why, "preflight: ended by a signal while it waited: %s", line);
+    ni_say_progress(ctx, "");
+    ni_say(ctx, NI_LOG_WARN, "%s", why.buf);
+    ni_leave_reason(ctx, why.buf, NI_LEAVE_REASON);
+    (void)!write(to_parent, &byte, 1);
+    _exit(1);
+}
+
+/* Returns true if a log is to have the line: each new phase, and then what has changed every 10 s,
+   else every 30 s. */
+static bool is_due(const char *line, enum ni_progress kind)
+{
+    static char said[256];
+    static int64_t said_ms;
+    const char *tail = strrchr(line, ';'); /* the time that is left */
+    const size_t n = tail ? (size_t)(tail - line) : strlen(line);
+    const bool same = strlen(said) == n && strncmp(said, line, n) == 0;
+    const int64_t now = ni_now_ms();
+
+    if (kind != NI_NEW_PHASE && now - said_ms < (same ? SAME_MS : CHANGED_MS))
+        return false;
+    said_ms = now;
+    (void)ni_copyn(said, sizeof(said), line, n < sizeof(said) ? n : sizeof(said) - 1);
+    return true;
+}
+
 static void say_progress(void *arg, const char *line, enum ni_progress kind)
 {
     struct ni_context *ctx = arg;
 
-    if (kind == NI_NEW_PHASE && !isatty(STDERR_FILENO))
-        ni_say(ctx, NI_LOG_INFO, "preflight: %s", line);
-    else
+    if (told_to_end)
+        end_waiting(ctx, line);
+    if (isatty(STDERR_FILENO))
         ni_say_progress(ctx, line);
+    else if (is_due(line, kind))
+        ni_say(ctx, NI_LOG_INFO, "preflight: %s", line);
 }
 
 /* Adds the maker of the CPU to what pods compare, because NCCL chooses by it (2.30.7 graph/xml.cc
@@ -436,10 +483,23 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
 
 /* ---- in the parent ---- */
 
+/* Lets the child say for whom it waited, because a signal ends the program. */
+static void let_end(pid_t child, int fd)
+{
+    const int64_t until_ms = ni_now_ms() + ENDED_MS;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    char byte = 0;
+
+    (void)kill(child, SIGTERM);
+    while (byte != ENDED && poll(&p, 1, (int)(until_ms - ni_now_ms())) == 1)
+        if (read(fd, &byte, 1) != 1)
+            return;
+}
+
 /* Waits until the child has written its byte or is gone, a signal came, or the time is over.
    Returns the byte. It sleeps: thousands of pods that look again and again would leave no time for
    the meeting. A byte, because there is no exit status if SIGCHLD is ignored. */
-static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *late)
+static enum verdict listen_to(pid_t pid, int child, int signals, int64_t within_ms, bool *late)
 {
     struct pollfd p[2] = {{.fd = child, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     int64_t until_ms = ni_now_ms() + within_ms + SLACK_MS;
@@ -463,6 +523,8 @@ static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *l
             until_ms = ni_now_ms() + ni_rounds_ms(own_move_ms()) + LAST_MS;
         begun = true;
     }
+    if (p[1].revents != 0 && !begun)
+        let_end(pid, child);
     return UNTOLD;
 }
 
@@ -478,6 +540,7 @@ static _Noreturn void be_child(struct ni_context *ctx, const struct ni_party *pa
 {
     char byte;
 
+    (void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = note_end}, NULL);
     ni_wait_unblock(wait);
     ni_ignore_sigxfsz();
     meet_pods(ctx, party, verdict);
@@ -529,7 +592,7 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
     }
     (void)close(fd[1]);
     if (pid > 0)
-        told = listen_to(fd[0], signals, within_ms, &late);
+        told = listen_to(pid, fd[0], signals, within_ms, &late);
     if (late && ni_preflight_options.late == NI_LATE_SELFTEST)
         told = LATE;
     else if (late)

@@ -404,6 +404,14 @@ a_signal() {
     kill -TERM $!
     wait $! && status=0 || status=$?
     same "SIGTERM" 143 "$status"
+    "$bin" preflight --peers=localhost:$port --rank=0 --ranks=3 --job=awaits --termination-log="$dir/awaits" >out 2>awaits.err &
+    : >awaits
+    until_it grep -q 'waiting for ranks 1-2; ' awaits.err
+    matches "who is awaited, in a log" "*preflight: 1 of 3 pods came so far; waiting for ranks 1-2; 28? s left*" "$(cat awaits.err)"
+    kill -TERM $!
+    wait $! && status=0 || status=$?
+    matches "SIGTERM: who was awaited" "143*ended by a signal while it waited: 1 of 3 pods came so far; waiting for ranks 1-2; *" "$status $(cat awaits.err)"
+    matches "SIGTERM: the termination log" "*ended by a signal while it waited: 1 of 3 pods *" "$(cat awaits)"
     "$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --json >out 2>err &
     until_it pgrep -P $!
     kill -KILL "$(pgrep -P $!)"
