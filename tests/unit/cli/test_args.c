@@ -799,7 +799,7 @@ static void test_preflight(void **state)
     assert_int_equal(ni_preflight_options.party.rank, -1);
     assert_int_equal(ni_preflight_options.party.ranks, -1);
     assert_int_equal(ni_preflight_options.party.port, 18555);
-    assert_int_equal(ni_preflight_options.within, 120);
+    assert_int_equal(ni_preflight_options.within, 300);
     assert_int_equal(ni_preflight_options.move_ms, 200);
     assert_int_equal(
         parse(NI_VERB_PREFLIGHT, "--peers=[fd00::1]:99 --rank=0 --ranks=16384 --port=65535"), 0);
