@@ -89,8 +89,7 @@ static void put_distance_legend(struct ni_text *out)
                 "  PHB   through the CPU, on one NUMA node (nvidia-smi also calls it NODE)\n"
                 "  SYS   from one NUMA node to another\n"
                 "  -     not known: sysfs does not show where one of the two is\n"
-                "  *     NCCL takes it for this GPU: the path is the fastest, and of those the "
-                "shortest\n");
+                "  *     NCCL takes it for this GPU: the fastest path, of those the shortest\n");
 }
 
 int ni_flat_gpu(const struct ni_inventory *inv)
