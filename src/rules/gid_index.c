@@ -229,7 +229,7 @@ static void set_index(const struct ni_work *w, int index, const struct ni_gid *f
     char value[16], ip[NI_IP_TEXT];
 
     (void)ni_format(value, sizeof(value), "%d", index);
-    if (index >= 0)
+    if (index >= 0 && first)
         ni_decide_value(w, variable, value, "RoCE %s%s on %s, e.g. %s",
                         first->type == NI_GID_V1 ? "v1" : "v2",
                         first->owner == NI_OWNER_POD ? " with an address of this pod" : "",
