@@ -15,10 +15,10 @@
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
-/* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7, and its words are in the
-   libraries 2.31.2 and 2.32.3; other versions likewise; "log" and a version: only seen in logs of
+/* Versions: read in the source of each of 23 tags from 2.17.1 to 2.30.7, and found in the released
+   libraries from 2.27.7 to 2.32.3 by tests/nccl/texts. "log" and a version: only seen in logs of
    it. */
-#define ALL "2.17-2.30.7"
+#define ALL "2.17-2.32.3"
 
 /* A row: the text, the versions, and what is done with the line. */
 #define FACT(words, since, what)                                                      \
@@ -124,8 +124,8 @@ const char *const ni_log_cause[NI_F_END] = {
 
 const struct ni_pattern ni_patterns[] = {
     /* ---- who says it ---- */
-    FACT("NCCL INFO", "2.17-2.30.7, 2.32.3", HEADER),
-    FACT("NCCL WARN", "2.17-2.30.7, 2.32.3", HEADER),
+    FACT("NCCL INFO", ALL, HEADER),
+    FACT("NCCL WARN", ALL, HEADER),
     FACT("NCCL ATTN", "2.32.3", HEADER),
     FACT("NCCL CALL", ALL, HEADER),
     FACT("NCCL TRACE", ALL, HEADER),
@@ -135,22 +135,22 @@ const struct ni_pattern ni_patterns[] = {
           "median}",
           "2.31.2, 2.32.3", LOG_DIAG, 0),
     /* ---- what it is, and what it was told ---- */
-    FAULT("NCCL version mismatch with remote", "2.24.3-2.30.7", LOG_VERSION_DIFFERS, 0),
+    FAULT("NCCL version mismatch with remote", "2.24.3-2.32.3", LOG_VERSION_DIFFERS, 0),
     FACT("NCCL version %s", ALL, VERSION),
     FACT("RCCL version : %s", "log RCCL 2.22.3", VERSION),
     FACT("RCCL version %s", "RCCL 5.7-6.2.2", VERSION),
     FACT("is using nccl==%s", "log vLLM, SGLang", VERSION),
     FACT(" set by environment to %r", ALL, VALUE),
     FACT(" set to %r", ALL, VALUE),
-    FACT("reset to NCCL_%{=}%r", "2.28.7-2.30.7", VALUE),
+    FACT("reset to NCCL_%{=}%r", "2.28.7-2.32.3", VALUE),
     /* ---- the network ---- */
     FACT("Bootstrap%{: Using} %s", ALL, BOOT),
     FACT("NET/IB : Using %r", ALL, HCAS),
     FACT("Using network %r", ALL, NETWORK),
     /* ---- how far the initialisation came ---- */
     STEP("cudaDriverVersion ", ALL, DRIVER),
-    STEP("Bootstrap timings total", "2.23.4-2.30.7, 2.32.3", MET),
-    STEP("ncclTopoGetCpuAffinity: ", "2.28.3-2.30.7, 2.32.3", TOPOLOGY),
+    STEP("Bootstrap timings total", "2.23.4-2.32.3", MET),
+    STEP("ncclTopoGetCpuAffinity: ", "2.28.3-2.32.3", TOPOLOGY),
     STEP("Setting affinity for GPU", "2.17-2.27.7", TOPOLOGY),
     STEP("=== System : maxBw", ALL, TOPOLOGY),
     STEP("NVLS multicast support is", ALL, TOPOLOGY),
@@ -162,8 +162,8 @@ const struct ni_pattern ni_patterns[] = {
     STEP("NVLS Creating Multicast group", ALL, NVLS),
     STEP("NVLS Bind mem", "2.17-2.24.3", NVLS),
     STEP(" coll channels, ", ALL, LAST),
-    FACT(" - Abort START", "2.28.3-2.30.7, 2.32.3", ABORT),
-    FACT(" - Revoke START", "2.28.9-2.30.7, 2.32.3", ABORT),
+    FACT(" - Abort START", "2.28.3-2.32.3", ABORT),
+    FACT(" - Revoke START", "2.28.9-2.32.3", ABORT),
     FAULT("NET/IB : No device found", ALL, HCA_NONE, WHY),
     FAULT("NET/OFI Selected %{rovider is tcp|rovider is sockets}", "log", LOG_SOCKETS, WHY),
     FAULT("Failed to open libibverbs.so", "2.17-2.29.7", LOG_LIBIBVERBS, WHY),
@@ -178,22 +178,22 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("couldn't open config directory '/etc/libibverbs", "rdma-core 56", LOG_LIBIBVERBS, WHY),
     FAULT("NET/IB : Unable to open device %s", ALL, HCA_NODE_MISSING, WHY),
     FAULT("NET/IB : No IP interface found", ALL, SOCKET_NONE, 0),
-    FAULT("Failed to initialize any NET", "2.27.3-2.30.7", USER_NET_NONE, 0),
+    FAULT("Failed to initialize any NET", "2.27.3-2.32.3", USER_NET_NONE, 0),
     FAULT("Error: network %s not found", "2.17-2.26.6", USER_NET_NONE, 0),
-    FAULT("Try selecting NICs of only one link type", "2.20.5-2.30.7", HCA_LINK_MIXED, FATAL),
+    FAULT("Try selecting NICs of only one link type", "2.20.5-2.32.3", HCA_LINK_MIXED, FATAL),
     FAULT("Can't %{merge|connect} net devices", "2.20.5-2.25.1", HCA_LINK_MIXED, FATAL),
-    FAULT("mixed local Net device counts", "2.30.3-2.30.7", LOG_RAILS_DIFFER, 0),
-    FAULT("There are mismatched physical devices", "2.24.3-2.30.7", LOG_RAILS_DIFFER, 0),
+    FAULT("mixed local Net device counts", "2.30.3-2.32.3", LOG_RAILS_DIFFER, 0),
+    FAULT("There are mismatched physical devices", "2.24.3-2.32.3", LOG_RAILS_DIFFER, 0),
     /* ---- communicator and channels ---- */
     FACT("comm %s rank %d nranks %d cudaDev %d %r", ALL, COMM),
-    FACT("comm %s rank %d nRanks %d nNodes %d ", "2.20.5-2.30.7", NODES),
-    FACT("Channel %s : %d[%s -> %d[%s %s via NET/%r", "2.17-2.30.7, RCCL 5.7-6.2.2", CHANNEL),
+    FACT("comm %s rank %d nRanks %d nNodes %d ", "2.20.5-2.32.3", NODES),
+    FACT("Channel %s : %d[%s -> %d[%s %s via NET/%r", "2.17-2.32.3, RCCL 5.7-6.2.2", CHANNEL),
     /* transport/generic.cc, nvls.cc, coll_net.cc: since 2.22 the first collective connects what its
        algorithm needs */
     FACT("Connected all rings", ALL, CONNECTED),
     FACT("Connected all trees", ALL, CONNECTED),
-    FACT("Connected binomial trees", "2.23.4-2.30.7, 2.32.3", CONNECTED),
-    FACT("Connected NVLS tree", "2.22.3-2.30.7, 2.32.3", CONNECTED),
+    FACT("Connected binomial trees", "2.23.4-2.32.3", CONNECTED),
+    FACT("Connected NVLS tree", "2.22.3-2.32.3", CONNECTED),
     FACT("Connected CollNet", ALL, COLLNET),
     FACT(": opCount %x sendbuff", ALL, CALL),
     FACT(" mtu %d%{GID} %d (%x/%x)", ALL, GID),
@@ -201,20 +201,19 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("GPU Direct RDMA Disabled for HCA %d", ALL, GDR_UNAVAILABLE, NO_GDR),
     FAULT("GPU Direct RDMA Disabled for GPU%{distance}", "2.17-2.29.7", GPU_HCA_FAR, NO_GDR),
     FAULT("GDRDMA not enabled.", "RCCL 5.7-6.2.2", GDR_UNAVAILABLE, NO_GDR),
-    FAULT("Unrecognized %{element token|prefix token}", "2.24.3-2.30.7, 2.32.3", USER_VALUE_IGNORED,
-          FATAL),
-    FAULT("All entries except the first must have a prefix", "2.24.3-2.30.7", USER_VALUE_IGNORED,
+    FAULT("Unrecognized %{element token|prefix token}", "2.24.3-2.32.3", USER_VALUE_IGNORED, FATAL),
+    FAULT("All entries except the first must have a prefix", "2.24.3-2.32.3", USER_VALUE_IGNORED,
           FATAL),
     FAULT("Could not find real path of %s (%s", ALL, HCA_PLACE_LOST, 0),
     FAULT("Topology detection: network path%{Attaching to first CPU}", ALL, HCA_PLACE_LOST, OF_NET),
     FAULT("Could not open XML topology file", ALL, USER_TOPO_UNREADABLE, FATAL),
     FAULT("XML %{Topology has wrong version|Parse error}", ALL, USER_TOPO_UNREADABLE, FATAL),
     FAULT("Missing \"iommu=pt\"", "RCCL 5.7-6.2.2", IOMMU_SLOW, 0),
-    BECAUSE("MNNVL (cliqueSize %d) is available but %{nvidia-imex-ctl}", "2.27.3-2.30.7",
+    BECAUSE("MNNVL (cliqueSize %d) is available but %{nvidia-imex-ctl}", "2.27.3-2.32.3",
             IMEX_CHANNEL_MISSING, FATAL,
             "NVLink between nodes does not work: the pod has an IMEX channel, but the nodes' IMEX "
             "daemons do not share memory (`nvidia-imex-ctl -N` on the nodes)"),
-    BECAUSE("MNNVL (cliqueSize %d) is available but", "2.27.3-2.30.7", IMEX_CHANNEL_MISSING, FATAL,
+    BECAUSE("MNNVL (cliqueSize %d) is available but", "2.27.3-2.32.3", IMEX_CHANNEL_MISSING, FATAL,
             "NVLink between nodes does not work: the pod has no IMEX channel"),
     /* ---- the first contact ---- */
     BECAUSE("Bootstrap : no socket interface", ALL, USER_SOCKET_NONE, 0,
@@ -225,17 +224,17 @@ const struct ni_pattern ni_patterns[] = {
             "NCCL_COMM_ID is no address: it needs IP:PORT, or HOST:PORT with a name that resolves"),
     FAULT("Bootstrap Root : %{mismatch in|already checked in}", ALL, JOB_RANK_TWICE, 0),
     FAULT("Message truncated : received", ALL, LOG_VERSION_DIFFERS, 0),
-    FAULT("Mismatched NCCL version", "2.23.4-2.30.7, 2.32.3", LOG_VERSION_DIFFERS, 0),
+    FAULT("Mismatched NCCL version", "2.23.4-2.32.3", LOG_VERSION_DIFFERS, 0),
     FAULT("Mismatched NCCL git versions", "2.32.3", LOG_VERSION_DIFFERS, 0),
     FAULT("message truncated : receiving", ALL, JOB_SETTING_DIFFERS, 0),
     FAULT("collective mismatch error", "2.17-2.19.4", JOB_SETTING_DIFFERS, 0),
-    FAULT("posted incorrect receive", "2.20.5-2.30.7", JOB_SETTING_DIFFERS, 0),
+    FAULT("posted incorrect receive", "2.20.5-2.32.3", JOB_SETTING_DIFFERS, 0),
     /* "10.0.0.9<4000>" is NCCL's form: other programs print it without the brackets. */
     FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", ALL, LOG_PEER_REFUSED,
           NI_PATTERN_LAST),
     FAULT("onnect to %{<}%d> %{timed out|No route|unreachable}", ALL, LOG_PEER_UNREACHABLE,
           NI_PATTERN_LAST),
-    FAULT("o algorithm/protocol %{available}", "2.17-2.30.7, 2.31.2, 2.32.3", LOG_ALGO, 0),
+    FAULT("o algorithm/protocol %{available}", ALL, LOG_ALGO, 0),
     FAULT("onnect returned %{Connection refused}", "2.17-2.26.6", LOG_PEER_REFUSED,
           NI_PATTERN_LAST),
     FAULT("onnect returned %{timed|route|unreach}", "2.17-2.26.6", LOG_PEER_UNREACHABLE,
@@ -243,7 +242,7 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("poll() returned %d, no POLLOUT events", "2.23.4-2.26.6", LOG_PEER_UNREACHABLE, 0),
     FAULT("Connection closed by remote peer", ALL, LOG_PEER_DIED, FOLLOWS),
     FAULT("Call to %{recv from|send to} %s failed :", ALL, LOG_PEER_DIED, FOLLOWS),
-    FAULT("RAS declaring peer %s as DEAD", "2.24.3-2.30.7", LOG_PEER_DIED, 0),
+    FAULT("RAS declaring peer %s as DEAD", "2.24.3-2.32.3", LOG_PEER_DIED, 0),
     FAULT("socketFinalizeAccept: wrong magic", "2.17-2.26.6", LOG_PEER_STRANGER, 0),
     FAULT("didn't receive a valid magic from %s", "2.27.3-2.30.4", LOG_PEER_STRANGER, 0),
     FAULT("socket magic mismatch", "2.30.7, 2.31.2", LOG_PEER_STRANGER, 0),
@@ -254,7 +253,7 @@ const struct ni_pattern ni_patterns[] = {
           NI_PATTERN_LAST | NI_PATTERN_INDEX | MORE),
     FAULT("ibv_modify_qp failed with ", ALL, VERBS_CONNECT, NI_PATTERN_LAST),
     FAULT("ibv_query_gid failed with error", ALL, VERBS_GID, NI_PATTERN_INDEX),
-    FAULT("failed in ncclIbRoceGetVersionNum", "2.23.4-2.30.7", GID_SEARCH_WRONG, 0),
+    FAULT("failed in ncclIbRoceGetVersionNum", "2.23.4-2.32.3", GID_SEARCH_WRONG, 0),
     FAULT("ibv_%{iova2|reg_mr|_cq|_qp|dmabuf_mr} failed with error Cannot", ALL, LOG_PINNED, WARN),
     FAULT("ibv_%{reg_mr failed|iova2 failed} with error Bad address", ALL, GDR_DRIVER_ORDER, 0),
     FAULT("Please set max locked memory", "UCX", MEMLOCK_TOO_LOW, 0),
@@ -274,26 +273,26 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Transport retry count exceeded on %s", "UCX", LOG_PEER_SILENT, 0),
     /* IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_QP_REQ_ERR (libibverbs ibv_event_type_str): the end that
        refuses sees them, the other one a completion error */
-    BECAUSE("async fatal event%{local access violation|invalid request local}", "2.23.4-2.30.7",
+    BECAUSE("async fatal event%{local access violation|invalid request local}", "2.23.4-2.32.3",
             LOG_RDMA_REMOTE, FOLLOWS, "this end refused an access of the other one"),
     BECAUSE("Got async event : %{local access violation|invalid request local}", "2.17-2.19.4",
             LOG_RDMA_REMOTE, FOLLOWS, "this end refused an access of the other one"),
-    FAULT("async fatal event", "2.23.4-2.30.7", LOG_HCA_FATAL, 0),
+    FAULT("async fatal event", "2.23.4-2.32.3", LOG_HCA_FATAL, 0),
     FAULT("Got async event : %{fatal|catastrophic|work queue}", "2.17-2.19.4", LOG_HCA_FATAL, 0),
     BECAUSE("Got %{event: port error|event : port error}", ALL, LOG_HCA_PORT, 0,
             "the port went down while the job ran"),
     FAULT("Got %{event: port active|event : port active}", ALL, LOG_HCA_PORT, FOLLOWS),
     FAULT("Got %{async event|async error event}", ALL, LOG_HCA_PORT, 0),
     FAULT("unknown event type (18)", "2.23.4-2.28.3", LOG_HCA_PORT, 0),
-    FAULT("GID table changed", "2.28.3-2.30.7", LOG_HCA_PORT, 0),
-    FAULT("Device %d marked as failed", "2.29.7-2.30.7", LOG_HCA_FATAL, 0),
+    FAULT("GID table changed", "2.28.3-2.32.3", LOG_HCA_PORT, 0),
+    FAULT("Device %d marked as failed", "2.29.7-2.32.3", LOG_HCA_FATAL, 0),
     /* ---- memory, CUDA, the process ---- */
     FAULT("Too many open files", "strerror", LOG_FILES, 0),
     /* misc/shmutils.cc; up to 2.20.5 without the error. transport/shm.cc, proxy.cc: the name of a
        segment that a peer made by cuMem is empty */
-    FAULT("Error while creating shared memory segment %{No space left}", "2.21.5-2.30.7",
+    FAULT("Error while creating shared memory segment %{No space left}", "2.21.5-2.32.3",
           SHM_DEFAULT, 0),
-    FAULT("Error while attaching to shared memory segment %{/dev/shm/nccl- (size}", "2.24.3-2.30.7",
+    FAULT("Error while attaching to shared memory segment %{/dev/shm/nccl- (size}", "2.24.3-2.32.3",
           LOG_CUMEM, 0),
     BECAUSE("Error while attaching to shared memory segment ", ALL, LOG_SHM, FOLLOWS,
             "the file of another rank in /dev/shm is not there: that rank has ended, or its "
@@ -301,21 +300,21 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("Error while creating shared memory segment ", ALL, LOG_SHM, FOLLOWS,
             "a file in /dev/shm could not be made, for the reason that the line or the one before "
             "it gives"),
-    FAULT("failed to extend /dev/shm/%s %{No space left}", "2.21.5-2.30.7", SHM_DEFAULT, 0),
+    FAULT("failed to extend /dev/shm/%s %{No space left}", "2.21.5-2.32.3", SHM_DEFAULT, 0),
     BECAUSE("failed to extend /dev/shm/%s", ALL, LOG_SHM, FOLLOWS,
             "a file in /dev/shm could not be made as large as NCCL needs it"),
-    BECAUSE("failed to create shared memory file", "2.21.5-2.30.7", LOG_SHM, 0,
+    BECAUSE("failed to create shared memory file", "2.21.5-2.32.3", LOG_SHM, 0,
             "a file in /dev/shm could not be made"),
-    FAULT("allocate failed%{ : No space|: No space}", ALL, SHM_DEFAULT, 0),
+    FAULT("allocate failed%{ : No space|: No space}", "2.8.3", SHM_DEFAULT, 0),
     BECAUSE("insufficient shared memory (shm)", "torch 2.2-2.9", SHM_DEFAULT, 0,
             "a process of a DataLoader died of a bus error: usually /dev/shm is full"),
-    FAULT("Failed to bind NVLink SHARP", "2.27.3-2.30.7", LOG_CUDA_FABRIC, WARN | MORE),
+    FAULT("Failed to bind NVLink SHARP", "2.27.3-2.32.3", LOG_CUDA_FABRIC, WARN | MORE),
     FAULT("Cuda failure ", ALL, LOG_CUDA, WARN | MORE),
     FAULT("HIP failure ", "log RCCL", LOG_CUDA, WARN | MORE),
     FAULT("Test CUDA failure ", "nccl-tests 2.0-2.17", LOG_CUDA, MORE),
     FAULT("Failed to CUDA calloc", ALL, LOG_CUDA_MEMORY, 0),
     FAULT("Duplicate GPU detected", "2.17-2.29.7", LOG_GPU_SHARED, 0),
-    FAULT("Multiple %{anks} %{using the same GPU}", "2.30.3-2.30.7", LOG_GPU_SHARED, 0),
+    FAULT("Multiple %{anks} %{using the same GPU}", "2.30.3-2.32.3", LOG_GPU_SHARED, 0),
     /* ---- beside NCCL ---- */
     PROGRAM("Traceback (most recent call last):", "Python 3", TRACEBACK),
     PROGRAM("Exception ignored in", "Python 3", IGNORED),
