@@ -33,6 +33,14 @@ _Static_assert((unsigned)NI_FINDINGS_JOB_END <= NI_FINDINGS_VERBS, "no number tw
 _Static_assert((unsigned)NI_FINDINGS_VERBS_END <= NI_FINDINGS_LOG, "no number twice");
 _Static_assert((unsigned)NI_FINDINGS_LOG_END <= NI_F_END, "no number twice");
 
+enum {
+    KINDS =
+        (NI_FINDINGS_DEVICE_END - NI_FINDINGS_DEVICE) + (NI_FINDINGS_POD_END - NI_FINDINGS_POD) +
+        (NI_FINDINGS_SETTING_END - NI_FINDINGS_SETTING) + (NI_FINDINGS_JOB_END - NI_FINDINGS_JOB) +
+        (NI_FINDINGS_VERBS_END - NI_FINDINGS_VERBS) + (NI_FINDINGS_LOG_END - NI_FINDINGS_LOG)
+};
+_Static_assert((int)KINDS <= (int)NI_MAX_KINDS, "room for the first of each");
+
 /* What a finding costs the job decides its severity (docs/reference/findings.md, Severity). */
 static const struct {
     enum ni_severity severity;
