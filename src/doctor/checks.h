@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of doctor: faults that no variable can correct. None depends on another; the table is
-   at the end. */
+/* The checks of doctor: faults that no variable can correct. */
 #ifndef NCCL_INIT_DOCTOR_CHECKS_H
 #define NCCL_INIT_DOCTOR_CHECKS_H
 
 #include <stdbool.h>
 
+#include "doctor/check.h"
 #include "nccl_init/findings.h"
 #include "rules/decide.h"
 
@@ -16,12 +16,10 @@ enum ni_check_outcome {
     NI_CHECK_FOUND /* there are findings */
 };
 
-enum { NI_MAX_CHECK = 32 };
-
 /* The outcomes of all checks, in the order of the table. */
 struct ni_diagnosis {
     struct {
-        const char *id; /* of the check */
+        const struct ni_check *check;
         enum ni_check_outcome outcome;
     } at[NI_MAX_CHECK];
     unsigned n;
@@ -32,9 +30,7 @@ struct ni_diagnosis {
 /* Makes all checks of an inventory that was gathered for doctor. Reports findings. */
 void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret);
 
-/* Returns the interface whose MTU a RoCE port has: the function's own, else that of its GID. NULL:
-   neither is known, or the port is InfiniBand. port: of the inventory. */
-const struct ni_netdev *ni_mtu_netdev(const struct ni_inventory *inv, const struct ni_plan *plan,
-                                      int port);
+/* Returns the check whose fact the finding is about; NULL: a rule or a prober found it. */
+const struct ni_check *ni_check_of(ni_finding_number finding);
 
 #endif

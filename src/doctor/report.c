@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "doctor/check.h"
 #include "doctor/checks.h"
 #include "doctor/seen.h"
 #include "nccl_init/findings.h"
@@ -175,12 +176,12 @@ enum {
 static void put_finding_row(struct ni_text *out, const struct ni_view *view, unsigned first)
 {
     const struct ni_finding *f = &view->findings->at[first];
-    const char *check = ni_check_of_finding(f->id);
+    const struct ni_check *check = ni_check_of(f->id);
     struct ni_text seen = NI_TEXT(160), row = NI_TEXT(256), names = NI_TEXT(1024);
 
-    if (check)
-        ni_put_seen(&seen, check, view);
-    ni_putf(&row, "%-*s%-24s  %s", TITLE, check ? ni_check_title(check) : ni_finding_title(view, f),
+    if (check && check->put)
+        check->put(&seen, view);
+    ni_putf(&row, "%-*s%-24s  %s", TITLE, check ? check->title : ni_finding_title(view, f),
             seen.buf, ni_finding_id(f->id));
     ni_put_subjects(&names, view->findings, first);
     put_mark(out, view, (enum mark)ni_finding_severity(f->id));
@@ -219,12 +220,14 @@ static void put_good(struct ni_text *out, const struct ni_view *view, const stru
     size_t left = 0; /* letters of the first one of a line */
 
     for (unsigned i = 0; i < d->n; i++) {
+        const struct ni_check *check = d->at[i].check;
         struct ni_text cell = NI_TEXT(200);
 
         if (d->at[i].outcome != NI_CHECK_OK)
             continue;
-        ni_putf(&cell, "%-*s", TITLE, ni_check_title(d->at[i].id));
-        ni_put_seen(&cell, d->at[i].id, view);
+        ni_putf(&cell, "%-*s", TITLE, check->title);
+        if (check->put)
+            check->put(&cell, view);
         while (cell.len > 0 && cell.buf[cell.len - 1] == ' ')
             cell.buf[--cell.len] = '\0';
         if (left > 0 && cell.len <= HALF)
@@ -254,7 +257,7 @@ static void put_rest(struct ni_text *out, const struct ni_view *view, const stru
 
     for (unsigned i = 0; i < d->n; i++) {
         if (d->at[i].outcome == NI_CHECK_UNKNOWN)
-            add_item(&t, ni_check_title(d->at[i].id), "");
+            add_item(&t, d->at[i].check->title, "");
     }
     if (t.len > 0) {
         put_mark(out, view, MARK_NONE);
@@ -358,7 +361,7 @@ static void checks_json(struct ni_json *j, const struct ni_diagnosis *d)
     ni_json_array(j, "checks");
     for (unsigned i = 0; i < d->n; i++) {
         ni_json_object(j, NULL);
-        ni_json_text(j, "id", d->at[i].id);
+        ni_json_text(j, "id", d->at[i].check->id);
         ni_json_text(j, "outcome", outcomes[d->at[i].outcome]);
         ni_json_end(j);
     }

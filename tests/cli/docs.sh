@@ -161,27 +161,39 @@ for list in src/rules/left_unset.c docs/reference/usage.md; do
 	done <"$tmp/variables"
 done
 
-grep -o '{"[a-z0-9.-]*", \.' src/doctor/checks.c | cut -d '"' -f 2 >"$tmp/check.c"
+# the checks in the order of the table, "check NAME id" of each row
+checks=$(find src/doctor -name 'check_*.c')
+# shellcheck disable=SC2086 # words
+sed -n -e 's/^const struct ni_check ni_check_\([a-z0-9_]*\) = {$/\1/p' -e 's/^    \.id = "\(.*\)",$/\1/p' $checks | paste -d ' ' - - >"$tmp/rows"
+grep -o '&ni_check_[a-z0-9_]*' src/doctor/checks.c | cut -c 11- |
+	awk 'NR == FNR { id[$1] = $2; next } { print id[$1] }' "$tmp/rows" - >"$tmp/check.c"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/reference/rules.md >"$tmp/checks.md"
 same "doctor's checks" check.c checks.md
-grep -oE '\{"[a-z0-9]+\.[a-z0-9.]+", "[^"]+", [a-zA-Z]' src/doctor/seen.c | cut -d '"' -f 2 >"$tmp/seen.c"
-same "doctor's checks, and their titles" check.c seen.c
 # shellcheck disable=SC2016
 sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `.*/\1/p' docs/reference/rules.md >"$tmp/checks.md"
 same "the findings of doctor's checks" check.c checks.md
 
-# "CHECK FINDING", from {NI_F_NAME, "CHECK"} and the names of the catalogue
+# "CHECK FINDING", from the rows and the names of the catalogue
 cut -d ' ' -f 1,2 "$tmp/catalogue" >"$tmp/ids"
-sed -n 's/^ *{NI_F_\([A-Z0-9_]*\), "\([a-z0-9.]*\)"},$/\1 \2/p' src/doctor/seen.c |
-	awk 'NR == FNR { id[$1] = $2; next } { print $2, id[$1] }' "$tmp/ids" - | sort >"$tmp/seen.c"
+# shellcheck disable=SC2086 # words
+awk 'NR == FNR { id[$1] = $2; next }
+     /^    \.id = "/ { check = $3; gsub(/[",]/, "", check) }
+     /^    \.(findings|beside) = / { inside = 1 }
+     inside {
+         while (match($0, /NI_F_[A-Z0-9_]+/)) {
+             print check, id[substr($0, RSTART + 5, RLENGTH - 5)]
+             $0 = substr($0, RSTART + RLENGTH)
+         }
+     }
+     /^};/ { inside = 0 }' "$tmp/ids" $checks | sort >"$tmp/row.findings"
 # shellcheck disable=SC2016
 sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `/\1 `/p' docs/reference/rules.md |
 	awk '{ check = $1; while (match($0, /`[a-z0-9-]*\.[a-z0-9.-]*`/)) {
 		id = substr($0, RSTART + 1, RLENGTH - 2); $0 = substr($0, RSTART + RLENGTH)
 		if (id in is) print check, id } }
 	     NR == FNR { is[$2] }' "$tmp/ids" - | sort >"$tmp/checks.md"
-same "the findings of each check, for doctor's rows" seen.c checks.md
+same "the findings of each check" row.findings checks.md
 
 # the severity and the cost of each
 awk '/^## `/ { id = substr($2, 2, length($2) - 2) }

@@ -143,7 +143,7 @@ matches "docs/start/need.md: the program in a pod of today" "*Plan: *READY*: *" 
 
 sed -n 's/^        \.id = "\(.*\)",$/\1/p' src/findings/*.c >"$tmp/findings"
 "$program" plan --rules | grep '^[a-z]' | cat - "$tmp/findings" >"$tmp/ids"
-sed -n 's/^    {"\([a-z0-9.-]*\)", .*/\1/p' src/doctor/checks.c >>"$tmp/ids"
+sed -n 's/^    \.id = "\(.*\)",$/\1/p' src/doctor/check_*.c >>"$tmp/ids"
 areas=$(sed 's/\..*//' "$tmp/ids" | sort -u | tr '\n' '|')
 
 # what stands in backquotes and begins like an id; rdma.max is a file of the cgroup

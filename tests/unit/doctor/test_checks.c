@@ -46,7 +46,7 @@ static void test_healthy(void **state)
     expect_none();
     for (unsigned i = 0; i < diagnosis.n; i++) {
         if (diagnosis.at[i].outcome != NI_CHECK_OK)
-            fail_msg("%s: %d", diagnosis.at[i].id, (int)diagnosis.at[i].outcome);
+            fail_msg("%s: %d", diagnosis.at[i].check->id, (int)diagnosis.at[i].outcome);
     }
 }
 
@@ -77,7 +77,7 @@ static void test_unknown(void **state)
     image = (struct ni_image){.known = NI_DENIED, .late = true};
     expect_none();
     for (unsigned i = 0; i < diagnosis.n; i++) {
-        const char *id = diagnosis.at[i].id;
+        const char *id = diagnosis.at[i].check->id;
         enum ni_check_outcome want = strcmp(id, "hca.port") == 0
                                          ? NI_CHECK_OK /* states are known */
                                      : ni_is_any(id, idle, NI_COUNT(idle)) ? NI_CHECK_IDLE
@@ -94,9 +94,9 @@ static void test_empty(void **state)
     node_eth0();
     diagnose();
     for (unsigned i = 0; i < diagnosis.n; i++) {
-        bool open = ni_is_any(diagnosis.at[i].id, unknown, NI_COUNT(unknown));
+        bool open = ni_is_any(diagnosis.at[i].check->id, unknown, NI_COUNT(unknown));
         if (diagnosis.at[i].outcome != (open ? NI_CHECK_UNKNOWN : NI_CHECK_IDLE))
-            fail_msg("%s: %d", diagnosis.at[i].id, (int)diagnosis.at[i].outcome);
+            fail_msg("%s: %d", diagnosis.at[i].check->id, (int)diagnosis.at[i].outcome);
     }
 }
 

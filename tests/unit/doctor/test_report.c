@@ -46,11 +46,11 @@ static int setup(void **state)
     struct ni_drivers *d = &node.inv.drivers;
     build_node();
     who = (struct ni_who){.node = "gpu-7", .host = "trainer-0", .time = "2026-11-23 08:30Z"};
-    diagnosis = (struct ni_diagnosis){.at = {{"hca.node", NI_CHECK_OK},
-                                             {"hca.port", NI_CHECK_FOUND},
-                                             {"rdma.cgroup", NI_CHECK_UNKNOWN},
-                                             {"gpu.imex", NI_CHECK_IDLE},
-                                             {"rail.mtu", NI_CHECK_OK}},
+    diagnosis = (struct ni_diagnosis){.at = {{&ni_check_node, NI_CHECK_OK},
+                                             {&ni_check_port, NI_CHECK_FOUND},
+                                             {&ni_check_cgroup, NI_CHECK_UNKNOWN},
+                                             {&ni_check_imex, NI_CHECK_IDLE},
+                                             {&ni_check_mtu, NI_CHECK_OK}},
                                       .n = 5};
     ni_copy(self->kernel, sizeof(self->kernel), "5.14.0");
     ni_copy(d->nvidia_version, sizeof(d->nvidia_version), "570.124.06");

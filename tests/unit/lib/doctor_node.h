@@ -34,7 +34,7 @@ static inline void diagnose(void)
 static inline enum ni_check_outcome outcome(const char *id)
 {
     for (unsigned i = 0; i < diagnosis.n; i++) {
-        if (strcmp(diagnosis.at[i].id, id) == 0)
+        if (strcmp(diagnosis.at[i].check->id, id) == 0)
             return diagnosis.at[i].outcome;
     }
     fail_msg("no check %s", id);
