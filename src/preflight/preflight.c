@@ -171,6 +171,15 @@ static const struct ni_option preflight_options[] = {
         .at = offsetof(struct ni_preflight_options, once),
         .help = "keep the verdict in FILE; a container that starts again skips the preflight",
     },
+    {
+        .name = "report",
+        .group = NI_GROUP_PREFLIGHT,
+        .verbs = A_FILE | MEETING,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_preflight_options, report),
+        .help = "in pod 0, also write the result in FILE, as --json has it",
+    },
 };
 const struct ni_option_rows ni_preflight_rows = {
     preflight_options,
@@ -195,16 +204,36 @@ enum verdict { UNTOLD, GOOD = 'g', NOT_TESTED = 'n', BAD = 'b', LATE = 'l' };
 /* Bytes before that: waiting for pods is over; or it was ended by a signal, after saying so. */
 enum { BEGUN = 'w', ENDED = 'e' };
 
-/* Writes the picture of --svg. 0 or -errno. */
-static int draw(struct ni_context *ctx, const struct ni_verdict *verdict)
+/* Writes a text of ni_long_text in a file beside the output, and frees it. An exit status. */
+static int print_beside(struct ni_context *ctx, struct ni_text *text, const char *file)
 {
-    struct ni_text text = ni_long_text();
+    const char *output = ctx->options.output;
     int status;
 
-    ni_put_preflight_svg(&text, verdict);
-    ctx->options.output = ctx->options.svg;
-    status = ni_print_long(ctx, &text);
-    ctx->options.output = NULL;
+    ctx->options.output = file;
+    status = ni_print_long(ctx, text);
+    ctx->options.output = output;
+    return status;
+}
+
+/* Writes the files that pod 0 leaves: the picture of --svg, the JSON of --report. An exit status. */
+static int leave_files(struct ni_context *ctx, const struct ni_verdict *verdict)
+{
+    const struct ni_view view = ni_flow_view(ctx);
+    int status = 0;
+
+    if (ctx->options.svg) {
+        struct ni_text text = ni_long_text();
+
+        ni_put_preflight_svg(&text, verdict);
+        status |= print_beside(ctx, &text, ctx->options.svg);
+    }
+    if (ni_preflight_options.report) {
+        struct ni_text text = ni_long_text();
+
+        ni_put_preflight_json(&text, &view, verdict);
+        status |= print_beside(ctx, &text, ni_preflight_options.report);
+    }
     return status;
 }
 
@@ -253,8 +282,8 @@ static enum verdict byte_of(enum ni_outcome outcome)
 
 /* Prints the result: all of it at pod 0, only the sentence elsewhere. `run`, whose standard output
    is the command's, logs it. refused: the command is refused, which says the sentence. Returns
-   false if the picture or the report could not be printed; a picture that `run` could not print
-   does not matter. */
+   false if a file or the report could not be printed; a file that `run` could not print does not
+   matter. */
 static bool print_verdict(struct ni_context *ctx, const struct ni_verdict *verdict, bool refused)
 {
     const bool runs = ctx->verb == NI_VERB_RUN;
@@ -262,8 +291,8 @@ static bool print_verdict(struct ni_context *ctx, const struct ni_verdict *verdi
                       (verdict->outcome == NI_JOB_GOOD || is_meant_untested(ctx, verdict->outcome));
     bool printed = true;
 
-    if (verdict->job && ctx->options.svg)
-        printed = draw(ctx, verdict) == 0 || runs;
+    if (verdict->job)
+        printed = leave_files(ctx, verdict) == 0 || runs;
     if (runs || !verdict->job)
         ni_say_findings(ctx);
     if (!runs)

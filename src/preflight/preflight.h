@@ -23,7 +23,7 @@ struct ni_preflight_options {
     unsigned within;                                /* seconds */
     enum { NI_LATE_REFUSE, NI_LATE_SELFTEST } late; /* what a pod does that finds nobody */
     unsigned move_ms;                               /* --seconds */
-    const char *once, *secret;                      /* files; NULL: none */
+    const char *once, *secret, *report;             /* files; NULL: none */
 };
 extern struct ni_preflight_options ni_preflight_options;
 extern const struct ni_option_rows ni_preflight_rows;

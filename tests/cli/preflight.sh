@@ -134,12 +134,13 @@ two_of_them() {
     wait
     matches "TCP, and RDMA is required" "1 1 preflight: bad: no pod of the job has a rail*" "$(cat 0.status 1.status 0.out | xargs)"
     : >told
-    pod 0 preflight --within=1 --svg=picture.svg --termination-log="$dir/told"
+    pod 0 preflight --within=1 --svg=picture.svg --report=report.json --termination-log="$dir/told"
     wait
     same "nobody comes" 1 "$(cat 0.status)"
     matches "who" "*job.missing*1 of 2 pods never came: rank 1*" "$(cat 0.out)"
     matches "the termination log" "nccl-init: error: preflight: bad: 1 of 2 pods never came*nccl-init: error: job.missing*" "$(cat told)"
     matches "a picture" "*<svg *" "$(cat picture.svg)"
+    matches "a report" '{*"verdict": "bad",*"line": "bad: *' "$(cat report.json)"
     pod 1 preflight --within=1
     wait
     same "pod 0 does not come" 1 "$(cat 1.status)"
@@ -288,8 +289,9 @@ runs() {
 
 before_a_command() {
     runs 1 --preflight=require --once=once.1
-    runs 0 --preflight=require --mode=tcp --once=once.0
+    runs 0 --preflight=require --mode=tcp --once=once.0 --report=report
     wait
+    matches "a report before a command" '{*"verdict": "not tested",*"ranks": 2,*' "$(cat report)"
     same "not tested: with --mode=tcp alone it starts" "0 ran 125" "$(cat 0.status 0.out 1.status 1.out | xargs)"
     matches "not tested: said" "*nccl-init: preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*" "$(cat 0.err)"
     matches "not tested: why" "*error: command not started: --preflight=require, but the preflight is not tested: no pod of the job has a rail; *" "$(cat 1.err)"
@@ -407,7 +409,7 @@ a_signal() {
     "$bin" preflight --peers=localhost:$port --rank=0 --ranks=3 --job=awaits --termination-log="$dir/awaits" >out 2>awaits.err &
     : >awaits
     until_it grep -q 'waiting for ranks 1-2; ' awaits.err
-    matches "who is awaited, in a log" "*preflight: 1 of 3 pods came so far; waiting for ranks 1-2; 28? s left*" "$(cat awaits.err)"
+    matches "who is awaited, in a log" "*preflight: 1 of 3 pods came so far; waiting for ranks 1-2; 2?? s left*" "$(cat awaits.err)"
     kill -TERM $!
     wait $! && status=0 || status=$?
     matches "SIGTERM: who was awaited" "143*ended by a signal while it waited: 1 of 3 pods came so far; waiting for ranks 1-2; *" "$status $(cat awaits.err)"

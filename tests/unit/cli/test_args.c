@@ -791,7 +791,7 @@ static void test_preflight(void **state)
         "--port=0",         "--port=65536",     "--within=0",   "--within=86401", "--seconds=61",
         "--seconds=60.001", "--seconds=0.1234", "--seconds=1.", "--seconds=.5",   "--seconds=-1",
         "--seconds=1e3",    "--seconds=1.s",    "--seconds=s",  "--seconds=1ms",  "--peers=",
-        "--job=",           "--once=",          "--svg=",       "--job-secret="};
+        "--job=",           "--report=",        "--once=",      "--svg=",         "--job-secret="};
 
     (void)state;
     assert_int_equal(options->policy.preflight, NI_DEMAND_OFF);
