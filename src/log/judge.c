@@ -218,6 +218,35 @@ static bool has_hit(const struct ni_log *log, ni_finding_number id)
     return false;
 }
 
+/* Returns true if torch only warns of the fault and the log does not show that it lasted: no rank, and
+   neither an end nor an error of that kind; or if such an error has the same words. */
+static bool is_warning_only(const struct ni_log *log, const struct ni_log_hit *h)
+{
+    bool lasted = log->n_note > 0;
+
+    if ((h->flags & LATE) == 0 || log->n > 0)
+        return false;
+    for (unsigned i = 0; i < log->n_hit; i++) {
+        const struct ni_log_hit *other = &log->hit[i];
+
+        if (other->row->id != h->row->id || (other->flags & LATE) != 0)
+            continue;
+        if (other->row->cause == h->row->cause)
+            return true;
+        lasted = true;
+    }
+    return !lasted;
+}
+
+/* Returns true if the log has a line of a fault that is more than a warning of torch's. */
+static bool has_fault(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if (!is_warning_only(log, &log->hit[i]))
+            return true;
+    return false;
+}
+
 /* Reports what the log says, unless a better finding says it or it harms no rank. */
 static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni_findings *f)
 {
@@ -234,7 +263,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
         (id == NI_F_LOG_SHM && ni_findings_has(f, NI_F_SHM_DEFAULT)) ||
         (id == NI_F_LOG_PEER_STRANGER && mark(log, SOCKETS) > 0 && mark(log, RDMA) > 0) ||
         (id == NI_F_LOG_CUDA && has_hit(log, NI_F_IMEX_CHANNEL_MISSING)) || /* CUDA failure 800 */
-        (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0))
+        (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0) || is_warning_only(log, h))
         return;
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
@@ -676,7 +705,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     ni_log_sort_ranks(log);
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->is = flags_of(log, log->order[i]);
-    if (log->n_rank == 0 && log->n_hit == 0 && log->version == 0)
+    if (log->n_rank == 0 && log->version == 0 && !has_fault(log))
         ni_report(f, NI_F_LOG_NONE, "",
                   "the log has no `NCCL INFO` or `NCCL WARN`, no version of NCCL or RCCL, and no "
                   "error that goes with them");

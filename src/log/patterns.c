@@ -229,6 +229,11 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("message truncated : receiving", ALL, JOB_SETTING_DIFFERS, 0),
     FAULT("collective mismatch error", "2.17-2.19.4", JOB_SETTING_DIFFERS, 0),
     FAULT("posted incorrect receive", "2.20.5-2.32.3", JOB_SETTING_DIFFERS, 0),
+    BECAUSE(
+        "onnect to 169.254.%{<}%d> %{refused|timed out|No route|unreachable}", ALL,
+        LOG_PEER_UNREACHABLE, NI_PATTERN_LAST,
+        "the other end told a link-local address (169.254), which no other node reaches: leave its "
+        "interface out of NCCL_SOCKET_IFNAME"),
     /* "10.0.0.9<4000>" is NCCL's form: other programs print it without the brackets. */
     FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", ALL, LOG_PEER_REFUSED,
           NI_PATTERN_LAST),
@@ -271,6 +276,11 @@ const struct ni_pattern ni_patterns[] = {
             "it, or no longer"),
     FAULT("Got completion %{error 11|status=11|ERR(11)}", ALL, LOG_RDMA_REMOTE, 0),
     FAULT("Transport retry count exceeded on %s", "UCX", LOG_PEER_SILENT, 0),
+    /* uct/ib/mlx5/ib_mlx5_log.c; the completion that NCCL calls status 4 */
+    FAULT("Local protection error on %s (synd", "UCX 1.8-1.19", IOMMU_TRANSLATED, 0),
+    FAULT("Remote access error on %s (synd", "UCX 1.8-1.19", LOG_RDMA_REMOTE, 0),
+    /* rdma_endpoint.cpp */
+    FAULT("Failed to modify QP to RTR, check mtu, gid", "Mooncake 0.3", VERBS_CONNECT, 0),
     /* IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_QP_REQ_ERR (libibverbs ibv_event_type_str): the end that
        refuses sees them, the other one a completion error */
     BECAUSE("async fatal event%{local access violation|invalid request local}", "2.23.4-2.32.3",
@@ -357,6 +367,14 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("seconds waiting for clients. %d/%d clients joined", "torch 2.1-2.11",
             LOG_RANKS_MISSING, GAVE_UP,
             "rank 0 gave up, because not all ranks had come to its store in time"),
+    BECAUSE("network addresses of (%{cannot be retrieved (gai error}", "torch 1.10-2.11",
+            LOG_RENDEZVOUS, LATE,
+            "the name of rank 0's host does not resolve: the headless Service of that name is "
+            "missing, or the pod is not ready and publishNotReadyAddresses is not set"),
+    BECAUSE("TCP client failed to connect/validate to host %s - retrying%{failed to recv, got 0}",
+            "torch 2.4-2.11", LOG_RENDEZVOUS, LATE,
+            "rank 0's port accepts a connection and closes it at once, again and again: a sidecar "
+            "proxy stands in front of it, or rank 0's store has ended"),
     FAULT("failed to recv, got 0 bytes", "torch 2.2-2.9", LOG_RENDEZVOUS, FOLLOWS | LATE),
     FAULT("Gloo connectFullMesh failed", "torch 2.6-2.9", LOG_RENDEZVOUS, 0),
     FAULT("NCCL error in: %s", "torch 1.8-2.9", LOG_FAILED, FOLLOWS),
