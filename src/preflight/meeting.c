@@ -65,7 +65,7 @@ struct coordinator {
     int64_t until_ms, looked_ms, alive_ms;
     int64_t limit_ms; /* until_ms, if no pod leaves before */
     /* by rank: when the pod stops waiting for others, and pod 0 must tell it; 0: not known */
-    int64_t last_ms[NI_MAX_RANKS];
+    int64_t *last_ms;
     /* by rank: its facts, its answer, or the end of its connection must still come */
     bool owes[NI_MAX_RANKS];
     uint8_t missing[NI_MAX_RANKS];
@@ -593,7 +593,8 @@ static int set_up(struct coordinator *h)
                              .source = h->m->party->source,
                              .pod = calloc(ranks, sizeof(*h->job.pod)),
                              .missing = h->missing};
-    if (!h->job.pod)
+    h->last_ms = calloc(ranks, sizeof(*h->last_ms));
+    if (!h->job.pod || !h->last_ms)
         return -ENOMEM;
     memset(h->owes, true, ranks);
     memset(h->missing, NI_POD_NEVER_CAME, ranks);
