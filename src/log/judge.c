@@ -377,6 +377,12 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
                   "of %d ranks, these have no line in the log", size);
 }
 
+/* Returns true if a result shows that the collectives of the rank's job ran. */
+static bool has_run(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    return log->job_ran[r->job] || (log->job_ran[0] && log->jobs == 0);
+}
+
 /* Reports ranks that finished their initialisation, after which nothing shows that a collective
    ran, unless an error says why. */
 static void judge_idle(struct ni_log *log, struct ni_findings *f)
@@ -388,7 +394,7 @@ static void judge_idle(struct ni_log *log, struct ni_findings *f)
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
 
-        r->mark = ni_log_is_idle(log, r);
+        r->mark = ni_log_is_idle(log, r) && !has_run(log, r);
         idle += r->mark;
         began += r->mark && (r->net > 0 || r->sockets > 0);
     }

@@ -196,6 +196,8 @@ const struct ni_pattern ni_patterns[] = {
     FACT("Connected NVLS tree", "2.22.3-2.32.3", CONNECTED),
     FACT("Connected CollNet", ALL, COLLNET),
     FACT(": opCount %x sendbuff", ALL, CALL),
+    /* src/common.cu, after the table */
+    FACT("# Avg bus bandwidth", "nccl-tests 2.0-2.17", RESULT),
     FACT(" mtu %d%{GID} %d (%x/%x)", ALL, GID),
     /* ---- GPUDirect RDMA and topology ---- */
     FAULT("GPU Direct RDMA Disabled for HCA %d", ALL, GDR_UNAVAILABLE, NO_GDR),

@@ -12,6 +12,7 @@ enum ni_log_take {
     NI_TAKE_HEADER,  /* host:pid:tid [dev] of a record */
     NI_TAKE_DIAG,    /* ranks, communicator, a variable that differs between them */
     NI_TAKE_PROGRAM, /* a program or a launcher printed it: row->flags is an enum ni_log_program */
+    NI_TAKE_RESULT,  /* the collectives of nccl-tests have run */
     NI_TAKE_VERSION,
     NI_TAKE_VALUE, /* the variable's name stands before the text, its value after it */
     NI_TAKE_BOOT,

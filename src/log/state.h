@@ -171,8 +171,11 @@ struct ni_log {
     struct ni_log_note note[NI_LOG_NOTES];
     uint16_t note_of[NI_LOG_WORDS]; /* by the key of a note: its place + 1 */
     struct ni_log_trace trace[NI_LOG_TRACES];
-    unsigned n_trace; /* tracebacks that began; the next one gets n_trace % NI_LOG_TRACES */
-    unsigned open;    /* tracebacks in `trace` whose end was not seen yet */
+    unsigned n_trace;        /* tracebacks that began; the next one gets n_trace % NI_LOG_TRACES */
+    ni_log_text result_file; /* the last file with ranks and a result of nccl-tests */
+    unsigned n_result;       /* ranks that were looked at for a result */
+    bool job_ran[NI_LOG_WORDS]; /* by commId: its collectives ran; 0: of a job not known */
+    unsigned open;              /* tracebacks in `trace` whose end was not seen yet */
     uint64_t ignored; /* the last line that says that the program ignores an exception; 0: none */
     struct {
         ni_log_text file;

@@ -645,6 +645,26 @@ static void take_nodes(const struct ni_log_line *l, const struct ni_span *c)
         r->nodes = nodes;
 }
 
+/* Notes that the collectives of the jobs in this file have run. A file without ranks has the results
+   of a job whose lines stand elsewhere. */
+static void take_result(struct ni_log *log)
+{
+    bool found = log->result_file == log->file;
+
+    for (; log->n_result < log->n_rank; log->n_result++) {
+        const struct ni_log_rank *r = &log->rank[log->n_result];
+
+        if (r->process->file != log->file)
+            continue;
+        log->job_ran[r->job] = true;
+        found = true;
+    }
+    if (found)
+        log->result_file = log->file;
+    else
+        log->job_ran[0] = true;
+}
+
 /* Takes what a row of the patterns has found, if the line is whole and of a known process. */
 static void take_found(struct ni_log_line *l, const struct ni_found *f)
 {
@@ -667,6 +687,9 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
         break;
     case NI_TAKE_PROGRAM:
         ni_log_take_program(l, f);
+        break;
+    case NI_TAKE_RESULT:
+        take_result(l->log);
         break;
     case NI_TAKE_VERSION:
         l->log->rccl |= *f->at == 'R';
