@@ -331,6 +331,8 @@ const struct ni_pattern ni_patterns[] = {
     PROGRAM("Traceback (most recent call last):", "Python 3", TRACEBACK),
     PROGRAM("Exception ignored in", "Python 3", IGNORED),
     PROGRAM("what():  %r", "libstdc++", THROWN),
+    /* ProcessGroupNCCL.cpp; the watchdog's other errors follow from those that NCCL names */
+    PROGRAM("watchdog thread terminated with exception: CUDA error", "torch 2.0-2.11", THROWN),
     PROGRAM("terminate called without an active exception", "libstdc++", THROWN),
     PROGRAM("Fatal Python error: %r", "Python 3", THROWN),
     PROGRAM("WorkNCCL(SeqNum=%d, OpType=%s NumelIn=%d, NumelOut=%d, Timeout(ms)=%d",
@@ -362,6 +364,9 @@ const struct ni_pattern ni_patterns[] = {
             "rank 0 did not begin this communicator in time: it came later, stands elsewhere, or "
             "has died; its store did answer"),
     FAULT("but store->get(%{got error}", "torch 2.0-2.9", LOG_RENDEZVOUS, 0),
+    BECAUSE("DistStoreError: wait timeout after", "torch 2.7-2.11", LOG_RENDEZVOUS, 0,
+            "the others did not come to the store in time: one of them came later, stands "
+            "elsewhere, or has died; the store did answer"),
     FAULT("The server socket has failed to listen", "torch 1.10-2.11", LOG_PORT, 0),
     BECAUSE("The client socket has timed out", "torch 2.0-2.11", LOG_RENDEZVOUS, NO_STORE,
             "rank 0's store did not answer: rank 0 has not started, has ended, or cannot be "

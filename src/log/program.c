@@ -183,6 +183,12 @@ static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_sai
 static void note_exception(const struct ni_log_line *l, ni_log_text stream, int rank,
                            struct ni_span text)
 {
+    static const char watchdog[] = "watchdog thread terminated with exception: CUDA error";
+    const char *behind = memmem(text.p, text.n, watchdog, sizeof(watchdog) - 1);
+
+    /* torch says it twice: in a line that names the rank, and in what() */
+    if (behind)
+        text = (struct ni_span){behind, (size_t)(text.p + text.n - behind)};
     const bool follows = ni_log_is_consequence(text);
     struct ni_log_note *note;
 
