@@ -177,6 +177,10 @@ static void probe_netdevs(struct ni_probe *p)
     }
     if (inv->net.default_if[0])
         ni_add_netdev(p, inv->net.default_if);
+    for (unsigned i = 0; i < inv->net.n_route; i++) {
+        if (inv->net.route[i].bits == 0)
+            ni_add_netdev(p, inv->net.route[i].ifname);
+    }
     while (ni_split(&list, ',', &name)) {
         if (ni_copyn(buf, sizeof(buf), name.p, name.n))
             ni_add_netdev(p, buf);

@@ -214,23 +214,72 @@ static bool is_default_local(const struct ni_work *w)
     return name[0] && is_of_rail(w, name) && may_be_local(w, name);
 }
 
+/* Returns the first interface beside the rails that has a default route, too; NULL. /proc lists those
+   of one prefix by their metric. */
+static const char *default_beside_rails(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+
+    for (unsigned i = 0; i < net->n_route; i++) {
+        const char *name = net->route[i].ifname;
+
+        if (net->route[i].bits == 0 && !is_of_rail(w, name) && !is_bridge_of_node(name) &&
+            ni_find_netdev(w->inv, name))
+            return name;
+    }
+    return NULL;
+}
+
+/* How the pod's own interface is found. */
+enum own_interface { BY_ROUTE, BESIDE_RAILS, SOLE, SOLE_BESIDE_LOCAL };
+
+/* Where the default route is on a rail, a pod of the job that has lost this rail has it on another.
+   So an interface beside the rails that has one, too, comes first: it is the same in all pods. */
+static const char *own_interface(const struct ni_work *w, enum own_interface *ret_how)
+{
+    const char *by_route = w->inv->net.default_if;
+    const char *beside;
+
+    if (!by_route[0]) {
+        *ret_how = SOLE;
+        return sole_interface(w);
+    }
+    beside = is_of_rail(w, by_route) ? default_beside_rails(w) : NULL;
+    if (beside) {
+        *ret_how = BESIDE_RAILS;
+        return beside;
+    }
+    if (is_default_local(w)) {
+        *ret_how = SOLE_BESIDE_LOCAL;
+        return sole_interface(w);
+    }
+    *ret_how = BY_ROUTE;
+    return by_route;
+}
+
 /* If /sys/class/net cannot be read, the route table decides. */
 const char *ni_pod_interface(const struct ni_work *w)
 {
-    const char *by_route = w->inv->net.default_if;
-    const char *name = by_route[0] && !is_default_local(w) ? by_route : sole_interface(w);
+    enum own_interface how;
+    const char *name = own_interface(w, &how);
 
     return name && !is_down(w, name) && has_address(w, name) ? name : NULL;
 }
 
 const char *ni_pod_interface_text(const struct ni_work *w)
 {
-    if (is_default_local(w))
-        return "the only interface beside the rails with a routable address (that of the default "
-               "route also has a link-local one)";
-    return w->inv->net.default_if[0] ? "interface of the default route"
-                                     : "the only interface beside the rails with a routable "
-                                       "address (there is no default route)";
+    static const char *const text[] = {
+        [BY_ROUTE] = "interface of the default route",
+        [BESIDE_RAILS] = "interface of a default route beside the rails",
+        [SOLE] = "the only interface beside the rails with a routable address (there is no "
+                 "default route)",
+        [SOLE_BESIDE_LOCAL] = "the only interface beside the rails with a routable address (that "
+                              "of the default route also has a link-local one)",
+    };
+    enum own_interface how;
+
+    (void)own_interface(w, &how);
+    return text[how];
 }
 
 struct list {

@@ -289,6 +289,26 @@ static void test_users_list_of_unread_addresses(void **state)
     assert_false(has(NI_F_USER_SOCKET_NONE));
 }
 
+/* Default routes on a rail and beside it: the pod that has lost this rail chooses as the others do. */
+static void test_default_on_rail(void **state)
+{
+    static const char *const with[] = {"net1", "eth0", "net2"};
+    struct ni_net *net = &node.inv.net;
+
+    (void)state;
+    for (unsigned lost = 0; lost <= 1; lost++) {
+        node_reset(NULL);
+        node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+        node_rail("mlx5_7", 3, "10.0.2.6", "net2");
+        node_eth0();
+        for (unsigned i = lost; i < NI_COUNT(with); i++)
+            (void)ni_copy(net->route[net->n_route++].ifname, NI_IF_NAME, with[i]);
+        (void)ni_copy(net->default_if, NI_IF_NAME, with[lost]);
+        node_decide();
+        assert_setting(var, "rule", "=eth0");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_gid_without_interface),
         cmocka_unit_test(test_family),
         cmocka_unit_test(test_users_list_of_unread_addresses),
+        cmocka_unit_test(test_default_on_rail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
