@@ -300,12 +300,36 @@ static void test_prefix(void **state)
     }
 }
 
+static void set_links(struct ni_pci *pci, uint16_t lanes)
+{
+    for (int i = 0; i < pci->depth; i++)
+        pci->link[i] = (struct ni_lanes){16, 160};
+    pci->link[pci->depth - 1].n = lanes;
+}
+
+/* NCCL compares bandwidth before distance: a near HCA whose own link has lost lanes is passed over. */
+static void test_narrow_link(void **state)
+{
+    (void)state;
+    for (int narrow = 0; narrow <= 1; narrow++) {
+        build("G1H1H2");
+        set_links(&node.inv.gpu[0].pci, 16);
+        for (int i = 0; i < 2; i++) {
+            node.inv.port[i].mbps = (struct ni_num){200000, NI_KNOWN};
+            set_links(&node.inv.hca[i].pci, narrow && i == 0 ? 1 : 16);
+        }
+        node_decide();
+        assert_int_equal(node.plan.taken[0].hca, narrow);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread), cmocka_unit_test(test_doubts),
-        cmocka_unit_test(test_rank),   cmocka_unit_test(test_rank_index),
-        cmocka_unit_test(test_map),    cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_spread),      cmocka_unit_test(test_doubts),
+        cmocka_unit_test(test_rank),        cmocka_unit_test(test_rank_index),
+        cmocka_unit_test(test_map),         cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_narrow_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
