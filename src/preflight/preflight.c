@@ -178,7 +178,7 @@ static const struct ni_option preflight_options[] = {
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, report),
-        .help = "in pod 0, also write the result in FILE, as --json has it",
+        .help = "in pod 0, also write the result as JSON to FILE",
     },
 };
 const struct ni_option_rows ni_preflight_rows = {
