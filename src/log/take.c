@@ -284,10 +284,11 @@ static void take_value(struct ni_log_line *l, const char *at, struct ni_span val
 }
 
 /* Takes NCCL's version: the digits and dots at the start of s. */
-static void take_version(struct ni_log_line *l, struct ni_span s)
+static void take_version(struct ni_log_line *l, const char *at, struct ni_span s)
 {
     size_t n = 0;
 
+    l->log->rccl |= *at == 'R';
     while (n < s.n && (ni_is_digit(s.p[n]) || s.p[n] == '.'))
         n++;
     while (n > 0 && s.p[n - 1] == '.')
@@ -665,25 +666,62 @@ static void take_result(struct ni_log *log)
         log->job_ran[0] = true;
 }
 
-/* Takes what a row of the patterns has found, if the line is whole and of a known process. */
+/* Addresses, names of HCAs and indexes may differ from rank to rank. */
+static void take_diag(struct ni_log_line *l, struct ni_span setting, const char *at)
+{
+    if (ni_find_job_setting(kept_text(l->log, setting)))
+        take_fault(l, &diag, at);
+}
+
+/* Takes the number of a call of the program: 0 is the first. */
+static void take_call(struct ni_log_line *l, struct ni_span number)
+{
+    if (!ni_span_is(number, "0"))
+        rank_of(l, l->dev, -1)->called_again = true;
+}
+
+/* Takes what a line without words of its own says of the rank. */
+static void take_mark(struct ni_log_line *l, enum ni_log_take what)
+{
+    struct ni_log_rank *r = rank_of(l, l->dev, -1);
+
+    if (what == NI_TAKE_COLLNET) {
+        l->by->collnet = true;
+    } else if (what == NI_TAKE_CONNECTED) {
+        r->connected = true;
+        take_step(l, NI_STEP_RINGS);
+    } else {
+        r->aborted = true;
+    }
+}
+
+/* Returns true if the line is whole and of a known process, where that matters. */
+static bool may_take(const struct ni_log_line *l, const struct ni_found *f)
+{
+    const enum ni_log_take what = f->row->take;
+    const bool cut = l->cut && !(what == NI_TAKE_COMM && has(f->capture[4], "COMPLETE"));
+
+    if (what > NI_TAKE_VERSION && !l->by)
+        return false;
+    return what < NI_TAKE_VERSION || (l->whole && !cut);
+}
+
+/* Takes what a row of the patterns has found. */
 static void take_found(struct ni_log_line *l, const struct ni_found *f)
 {
     const struct ni_span *c = f->capture;
-    const enum ni_log_take what = f->row->take;
-    const bool cut = l->cut && !(what == NI_TAKE_COMM && has(c[4], "COMPLETE"));
 
-    if ((what >= NI_TAKE_VERSION && (!l->whole || cut)) || (what > NI_TAKE_VERSION && !l->by))
+    if (!may_take(l, f))
         return;
-    switch (what) {
+    switch (f->row->take) {
     case NI_TAKE_FAULT:
         take_fault(l, f->row, f->at);
         break;
     case NI_TAKE_HEADER:
         take_header(l, f->at);
         break;
-    case NI_TAKE_DIAG: /* addresses, names of HCAs and indexes may differ */
-        if (ni_find_job_setting(kept_text(l->log, c[2])))
-            take_fault(l, &diag, f->at);
+    case NI_TAKE_DIAG:
+        take_diag(l, c[2], f->at);
         break;
     case NI_TAKE_PROGRAM:
         ni_log_take_program(l, f);
@@ -692,8 +730,7 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
         take_result(l->log);
         break;
     case NI_TAKE_VERSION:
-        l->log->rccl |= *f->at == 'R';
-        take_version(l, c[0]);
+        take_version(l, f->at, c[0]);
         break;
     case NI_TAKE_VALUE:
         take_value(l, *f->at == 'r' ? c[0].p - 1 : f->at, c[0]);
@@ -711,7 +748,9 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
         take_comm(l, c);
         break;
     case NI_TAKE_ABORT:
-        rank_of(l, l->dev, -1)->aborted = true;
+    case NI_TAKE_CONNECTED:
+    case NI_TAKE_COLLNET:
+        take_mark(l, f->row->take);
         break;
     case NI_TAKE_STEP:
         take_step(l, (enum ni_log_step)f->row->flags);
@@ -719,15 +758,8 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
     case NI_TAKE_NODES:
         take_nodes(l, c);
         break;
-    case NI_TAKE_CONNECTED:
-        rank_of(l, l->dev, -1)->connected = true;
-        take_step(l, NI_STEP_RINGS);
-        break;
-    case NI_TAKE_COLLNET:
-        l->by->collnet = true;
-        break;
     case NI_TAKE_CALL:
-        rank_of(l, l->dev, -1)->called_again |= !(c[0].n == 1 && *c[0].p == '0');
+        take_call(l, c[0]);
         break;
     case NI_TAKE_CHANNEL:
         take_channel(l, c);
