@@ -47,7 +47,7 @@ enum ni_rail_verdict {
     NI_RAIL_UNTRIED,
     NI_RAIL_GOOD,
     NI_RAIL_SLOW,
-    NI_RAIL_LOSSY,  /* it loses packets with several partners, on all paths */
+    NI_RAIL_LOSSY,  /* it loses packets with several partners, on all paths, and they do not */
     NI_RAIL_PATH,   /* it fails with some pods, not with all */
     NI_RAIL_FAILED, /* the port is to blame */
     NI_RAIL_VERDICTS
@@ -66,6 +66,8 @@ struct ni_rail_tally {
     unsigned misled;   /* pairs whose packets went to somebody else */
     unsigned loses;    /* partners with which it loses packets on all paths: 0, 1, or 2 for more */
     unsigned loses_to; /* the rank of the first of them */
+    /* one of these partners loses packets with others as well: it may be what lies between them */
+    bool loses_beside;
     /* pairs that it began, and those of them that are slow as a whole, one of them alone as well;
        and those that others began with it, and that are slow as a whole */
     unsigned began, began_slow, began_settled, met_slow;

@@ -229,7 +229,7 @@ static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, 
         return NI_RAIL_FAILED;
     if (t->passed == 0)
         return t->failed > 0 ? NI_RAIL_FAILED : NI_RAIL_UNTRIED;
-    if (t->loses > 1)
+    if (t->loses > 1 && !t->loses_beside)
         return NI_RAIL_LOSSY;
     if (t->measured < 2 || t->send.percent == 0 || t->receive.percent == 0)
         return NI_RAIL_GOOD;
@@ -269,6 +269,20 @@ static void note_loss(struct ni_rail_tally *t, unsigned partner)
         t->loses_to = partner;
     if (t->loses == 0 || t->loses_to != partner)
         t->loses++;
+}
+
+/* Notes of a pair that loses packets whether both of its ends do so with others, too. A port's own cable
+   loses with all partners, and these lose with it alone. Where both ends lose with others it may be
+   what lies between two groups of pods. */
+static void compare_losses(const struct ni_job *job, const struct ni_pair_result *x)
+{
+    struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
+    struct ni_rail_tally *to = ni_tally_of(job, x->pair.to, x->pair.rail);
+
+    if (!x->end_loses || from->loses < 2 || to->loses < 2)
+        return;
+    from->loses_beside = true;
+    to->loses_beside = true;
 }
 
 /* Notes of a pair of a full round what it says about its ends beyond its speed. */
@@ -329,6 +343,8 @@ void ni_tally(struct ni_job *job)
         count(job, &job->result[i], NI_RECEIVES);
         note_ends(job, &job->result[i]);
     }
+    for (unsigned i = 0; i < job->n_result; i++)
+        compare_losses(job, &job->result[i]);
     find_starved(job);
     for (unsigned r = 0; r < job->n_rail; r++) {
         two[r] = ni_count_rails(job, r, ni_takes_part) == 2;

@@ -51,7 +51,7 @@ enum fault_kind {
     RESENT,       /* rail r of pod a sends packets again while all pods move data, that often */
     STRANGER,     /* somebody else has the address of rail r of pod a */
     STARVED,      /* what pod a begins on rail r is slow */
-    CABLE,        /* rail r of pod a loses packets on all paths */
+    CABLE,        /* rail r of pod a loses packets on all paths, or on those to pod b */
     ROUTER,       /* a router answers for the address of rail r of each pod; a: its number */
     FAULT_KINDS
 };
@@ -194,7 +194,11 @@ static void meets_queue(const struct fault *k, struct ni_pair_result *x)
 /* A cable loses packets of all queue pairs, but for the first in a round of many. */
 static void meets_cable(const struct fault *k, struct ni_pair_result *x)
 {
+    const unsigned other = x->pair.from == k->a ? x->pair.to : x->pair.from;
+
     if (k->kind != CABLE || x->pair.rail != k->rail || (x->pair.from != k->a && x->pair.to != k->a))
+        return;
+    if (k->b != 0 && other != k->b)
         return;
     for (unsigned q = 0; q < x->n_queue; q++) {
         if (!takes_part(x, q) || (q == 0 && x->again == 0))
