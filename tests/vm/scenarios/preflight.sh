@@ -68,7 +68,7 @@ for pod in 0 1 2; do
 done
 status=0
 as_pod 3 "$P" preflight --peers=10.5.0.10 --rank=3 --ranks=4 --job=old --within=2 >/tmp/old 2>&1 || status=$?
-matches 'an old key: refused' "1 preflight: *its key is not that of pod 0*" "$status $(</tmp/old)"
+matches 'an old key: refused' "1 *its key is not that of pod 0*" "$status $(</tmp/old)"
 member 3 --seconds=0 --job=new
 wait
 matches 'with the new one all is good' 'good good good good' "$(jq -r .verdict /tmp/out.[0-3] | xargs)"
