@@ -30,15 +30,25 @@ static void check_gpu_nodes(struct ni_judging *c)
     }
 }
 
+/* Puts which of two things are there; NULL: it is not. none: what to put if neither is. */
+static void put_present(struct ni_text *t, const char *first, const char *second, const char *none)
+{
+    if (!first && !second)
+        ni_put(t, none);
+    if (first)
+        ni_put(t, first);
+    if (first && second)
+        ni_put(t, ", ");
+    if (second)
+        ni_put(t, second);
+}
+
 static void put_gpu_nodes(struct ni_text *t, const struct ni_view *view)
 {
     const struct ni_drivers *d = &view->inv->drivers;
-    const bool ctl = d->nvidiactl == NI_KNOWN, uvm = d->uvm == NI_KNOWN;
 
-    ni_put(t, ctl ? "nvidiactl" : "");
-    ni_put(t, ctl && uvm ? ", " : "");
-    ni_put(t, uvm ? "nvidia-uvm" : "");
-    ni_put(t, ctl || uvm ? "" : "none");
+    put_present(t, d->nvidiactl == NI_KNOWN ? "nvidiactl" : NULL,
+                d->uvm == NI_KNOWN ? "nvidia-uvm" : NULL, "none");
 }
 
 const struct ni_check ni_check_gpu_node = {
@@ -82,12 +92,9 @@ static void check_gdr_drivers(struct ni_judging *c)
 static void put_gdr(struct ni_text *t, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
-    const bool dmabuf = ni_has_dmabuf(inv), peermem = inv->gdr.peermem == NI_KNOWN;
 
-    ni_put(t, peermem ? "peer memory module" : "");
-    ni_put(t, peermem && dmabuf ? ", " : "");
-    ni_put(t, dmabuf ? "DMA-BUF" : "");
-    ni_put(t, peermem || dmabuf ? "" : "no way found");
+    put_present(t, inv->gdr.peermem == NI_KNOWN ? "peer memory module" : NULL,
+                ni_has_dmabuf(inv) ? "DMA-BUF" : NULL, "no way found");
 }
 
 const struct ni_check ni_check_gdr = {

@@ -203,7 +203,7 @@ static void take_plugin(const struct listing *l, const char *file)
 static int take_library(void *ctx, const char *file, size_t n)
 {
     static const struct {
-        const char *library;
+        const char *name;
         enum ni_image_kind kind;
     } known[] = {{"libibverbs", NI_IMAGE_VERBS},
                  {"libnccl", NI_IMAGE_NCCL},
@@ -216,7 +216,7 @@ static int take_library(void *ctx, const char *file, size_t n)
     if (!ni_has_prefix(file, "lib"))
         return 0;
     for (size_t i = 0; i < NI_COUNT(known); i++) {
-        const char *version = version_in(file, known[i].library);
+        const char *version = version_in(file, known[i].name);
         /* elsewhere libcuda is that of the node's driver */
         const bool counts = known[i].kind != NI_IMAGE_COMPAT || strstr(l->path, "/compat");
 

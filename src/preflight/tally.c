@@ -271,9 +271,9 @@ static void note_loss(struct ni_rail_tally *t, unsigned partner)
         t->loses++;
 }
 
-/* Notes of a pair that loses packets whether both of its ends do so with others, too. A port's own cable
-   loses with all partners, and these lose with it alone. Where both ends lose with others it may be
-   what lies between two groups of pods. */
+/* Notes for the two ends of a pair that loses packets that both lose them with others, too. The cable
+   of one port loses with all partners, and each of these loses with this port alone. Where both ends
+   lose with others, the fault may lie between two groups of pods. */
 static void compare_losses(const struct ni_job *job, const struct ni_pair_result *x)
 {
     struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
