@@ -171,7 +171,8 @@ static inline void check_sockets(const struct ni_work *w)
     while (ni_split(&cursor, ',', &name)) {
         bool runs = false, addressed = false;
         for (unsigned i = 0; i < inv->n_netdev; i++)
-            runs = runs || (ni_span_is(name, inv->netdev[i].name) && inv->netdev[i].running);
+            runs = runs || (ni_span_is(name, inv->netdev[i].name) &&
+                            (inv->netdev[i].running || inv->netdev[i].known != NI_KNOWN));
         for (unsigned i = 0; i < inv->net.n_addr; i++) {
             const struct ni_addr *a = &inv->net.addr[i];
             const bool told = a->ifname[0] && !ni_span_is(name, a->ifname);
