@@ -16,6 +16,7 @@
 #include "rules/decide.h"
 #include "rules/gpu_hcas.h"
 #include "rules/socket.h"
+#include "rules/socket_pod.h"
 
 /* The facts from which all variables are decided. */
 struct asked {

@@ -22,73 +22,9 @@
 #include "rules/decide.h"
 #include "rules/ports.h"
 #include "rules/rails.h"
-
-static const char variable[] = "NCCL_SOCKET_IFNAME", family_variable[] = "NCCL_SOCKET_FAMILY";
-
-/* ---- the address that NCCL takes of an interface ---- */
-
-/* The hosts that can connect to an address. */
-enum reach { NO_ADDRESS, THIS_LINK, PEERS };
-
-struct address {
-    enum reach reach;
-    bool v4;
-};
-
-static void count_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum reach *v6)
-{
-    enum reach *of = ni_ip_is_v4(ip) ? v4 : v6;
-    const enum reach is = ni_ip_is_link_local(ip) ? THIS_LINK : PEERS;
-
-    *of = is > *of ? is : *of;
-}
-
-/* Returns the address that NCCL takes of an interface: its first record. The kernel lists all IPv4
-   addresses before all IPv6 ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs).
-   or_unknown: an IPv4 address that the route table ties to no interface (a /32, source routing in
-   other tables, two interfaces in one subnet) counts as this one's. own: the address that is the
-   interface's, or NULL. */
-static struct address find_address(const struct ni_work *w, const char *ifname, bool or_unknown,
-                                   const uint8_t *own)
-{
-    const struct ni_net *net = &w->inv->net;
-    const char *family = ni_user_value(w, family_variable);
-    enum reach v4 = NO_ADDRESS, v6 = NO_ADDRESS;
-
-    for (unsigned i = 0; i < net->n_addr; i++) {
-        const struct ni_addr *a = &net->addr[i];
-        bool its = strcmp(a->ifname, ifname) == 0;
-
-        if (!its && or_unknown && !ni_ip_is_link_local(a->ip)) {
-            const struct ni_route *r = a->ifname[0] ? ni_connected_route(net, ifname, a->ip) : NULL;
-
-            its = !a->ifname[0] || (r && r->bits > 0); /* other hosts may be in its subnet */
-        }
-        if (its)
-            count_address(a->ip, &v4, &v6);
-    }
-    if (own)
-        count_address(own, &v4, &v6);
-    if (strcmp(ifname, "lo") == 0)
-        v4 = THIS_LINK; /* the inventory has no loopback addresses; NCCL skips ::1 */
-    if (family && strcmp(family, "AF_INET6") == 0)
-        v4 = NO_ADDRESS;
-    if (v4 != NO_ADDRESS || (family && strcmp(family, "AF_INET") == 0))
-        return (struct address){v4, true};
-    w->plan->needs |= NI_NEED_IPV6;
-    return (struct address){v6, false};
-}
-
-/* Returns the address that the interface has, or may have. */
-static struct address address_of(const struct ni_work *w, const char *ifname)
-{
-    return find_address(w, ifname, true, NULL);
-}
-
-static bool has_address(const struct ni_work *w, const char *ifname)
-{
-    return address_of(w, ifname).reach == PEERS;
-}
+#include "rules/socket_address.h"
+#include "rules/socket_pod.h"
+#include "rules/socket_user.h"
 
 bool ni_sockets_are_v6(const struct ni_work *w)
 {
@@ -99,211 +35,11 @@ bool ni_sockets_are_v6(const struct ni_work *w)
     while (ni_split(&list, ',', &s)) {
         if (!ni_copyn(name, sizeof(name), s.p, s.n) || !*name)
             return false;
-        const struct address a = address_of(w, name);
-        if (a.v4 || a.reach == NO_ADDRESS)
+        const struct ni_if_address a = ni_address_of(w, name);
+        if (a.v4 || a.reach == NI_NO_ADDRESS)
             return false;
     }
     return true;
-}
-
-/* ---- the rule ---- */
-
-/* Returns true if the interface is known to be down: NCCL 2.28.3 and later do not take it
-   (IFF_RUNNING). */
-static bool is_down(const struct ni_work *w, const char *ifname)
-{
-    const struct ni_netdev *d = ni_find_netdev(w->inv, ifname);
-
-    return d && d->known == NI_KNOWN && !d->running;
-}
-
-/* Returns true for a bridge of Docker, podman or libvirt, which has the same address on each node.
-   NCCL by itself takes docker and virbr only if there is nothing else (2.32.3 misc/socket.cc
-   ncclFindInterfaces). */
-static bool is_bridge_of_node(const char *ifname)
-{
-    static const char *const names[] = {"docker", "podman", "cni-podman", "virbr"};
-
-    for (unsigned i = 0; i < NI_COUNT(names); i++) {
-        if (ni_has_prefix(ifname, names[i]))
-            return true;
-    }
-    return false;
-}
-
-/* Returns true if the interface carries data: it belongs to an HCA of the pod, or was given to it. */
-static bool is_of_rail(const struct ni_work *w, const char *ifname)
-{
-    const struct ni_inventory *inv = w->inv;
-
-    if (ni_is_allocated_netdev(&inv->net, ifname))
-        return true;
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        const struct ni_hca *h = &inv->hca[i];
-
-        if (ni_is_allocated(h) && h->netdev >= 0 &&
-            strcmp(inv->netdev[h->netdev].name, ifname) == 0)
-            return true;
-    }
-    for (unsigned i = 0; i < inv->n_gid; i++) {
-        if (inv->gid[i].owner == NI_OWNER_POD && strcmp(inv->gid[i].ndev, ifname) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Returns true if NCCL may take a link-local address of the interface, although it has a routable
-   one, too: it takes the first. An address of the scope link, as IPv4LL has, comes before the
-   others whenever it was added (net/ipv4/devinet.c __inet_insert_ifa), and /proc does not show the
-   order. */
-static bool may_be_local(const struct ni_work *w, const char *ifname)
-{
-    const struct ni_inventory *inv = w->inv;
-    const char *family = ni_user_value(w, family_variable);
-
-    if (family && strcmp(family, "AF_INET6") == 0)
-        return false;
-    for (unsigned i = 0; i < inv->net.n_addr; i++) {
-        const struct ni_addr *a = &inv->net.addr[i];
-
-        if (ni_ip_is_v4(a->ip) && ni_ip_is_link_local(a->ip) && strcmp(a->ifname, ifname) == 0)
-            return true;
-    }
-    for (unsigned i = 0; i < inv->n_gid; i++) {
-        const struct ni_gid *g = &inv->gid[i];
-
-        if (g->owner == NI_OWNER_POD && ni_ip_is_v4(g->ip) && ni_ip_is_link_local(g->ip) &&
-            strcmp(g->ndev, ifname) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Returns the only interface beside the rails that has a routable address, for a pod whose default
-   route names none; NULL: there are none or several, or an address may be of any. */
-static const char *sole_interface(const struct ni_work *w)
-{
-    const unsigned by_name =
-        NI_NEED_ADDR_NETDEVS | NI_NEED_OWN_NETDEVS | NI_NEED_PHYSICAL | NI_NEED_LOST;
-    const struct ni_net *net = &w->inv->net;
-    const char *sole = NULL;
-
-    w->plan->needs |= NI_NEED_IPV6; /* the default route of IPv6 may name another */
-    if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN || net->route_known != NI_KNOWN)
-        return NULL;
-    if (w->plan->needs & ~w->inv->read & ~by_name)
-        return NULL; /* as in find_others */
-    w->plan->needs |= by_name;
-    for (unsigned i = 0; i < net->n_addr; i++) {
-        const struct ni_addr *a = &net->addr[i];
-
-        if (ni_ip_is_link_local(a->ip) || is_bridge_of_node(a->ifname) || is_of_rail(w, a->ifname))
-            continue;
-        if (!a->ifname[0] || (sole && strcmp(a->ifname, sole) != 0))
-            return NULL;
-        sole = a->ifname;
-    }
-    return sole && ni_find_netdev(w->inv, sole) ? sole : NULL;
-}
-
-/* Returns true if the default route is on a rail of which NCCL may take a link-local address. */
-static bool is_default_local(const struct ni_work *w)
-{
-    const char *name = w->inv->net.default_if;
-
-    return name[0] && is_of_rail(w, name) && may_be_local(w, name);
-}
-
-/* Returns the first interface beside the rails that has a default route, too; NULL. /proc lists those
-   of one prefix by their metric. */
-static const char *default_beside_rails(const struct ni_work *w)
-{
-    const struct ni_net *net = &w->inv->net;
-
-    for (unsigned i = 0; i < net->n_route; i++) {
-        const char *name = net->route[i].ifname;
-
-        if (net->route[i].bits == 0 && !is_of_rail(w, name) && !is_bridge_of_node(name) &&
-            ni_find_netdev(w->inv, name))
-            return name;
-    }
-    return NULL;
-}
-
-/* How the pod's own interface is found. */
-enum own_interface { BY_ROUTE, BESIDE_RAILS, SOLE, SOLE_BESIDE_LOCAL };
-
-/* Where the default route is on a rail, a pod of the job that has lost this rail has it on another.
-   So an interface beside the rails that has one, too, comes first: it is the same in all pods. */
-static const char *own_interface(const struct ni_work *w, enum own_interface *ret_how)
-{
-    const char *by_route = w->inv->net.default_if;
-    const char *beside;
-
-    if (!by_route[0]) {
-        *ret_how = SOLE;
-        return sole_interface(w);
-    }
-    beside = is_of_rail(w, by_route) ? default_beside_rails(w) : NULL;
-    if (beside) {
-        *ret_how = BESIDE_RAILS;
-        return beside;
-    }
-    if (is_default_local(w)) {
-        *ret_how = SOLE_BESIDE_LOCAL;
-        return sole_interface(w);
-    }
-    *ret_how = BY_ROUTE;
-    return by_route;
-}
-
-/* If /sys/class/net cannot be read, the route table decides. */
-const char *ni_pod_interface(const struct ni_work *w)
-{
-    enum own_interface how;
-    const char *name = own_interface(w, &how);
-
-    return name && !is_down(w, name) && has_address(w, name) ? name : NULL;
-}
-
-const char *ni_pod_interface_text(const struct ni_work *w)
-{
-    static const char *const text[] = {
-        [BY_ROUTE] = "interface of the default route",
-        [BESIDE_RAILS] = "interface of a default route beside the rails",
-        [SOLE] = "the only interface beside the rails with a routable address (there is no "
-                 "default route)",
-        [SOLE_BESIDE_LOCAL] = "the only interface beside the rails with a routable address (that "
-                              "of the default route also has a link-local one)",
-    };
-    enum own_interface how;
-
-    (void)own_interface(w, &how);
-    return text[how];
-}
-
-struct list {
-    const char *name[NI_MAX_IFS];
-    unsigned n;
-    bool pod; /* the pod's own interface comes first: the reason says what it is */
-};
-
-static void add_interface(struct list *l, const char *name)
-{
-    if (l->n < NI_MAX_IFS && !ni_is_any(name, l->name, l->n))
-        l->name[l->n++] = name;
-}
-
-static void add_pod_interface(struct list *l, const char *pod)
-{
-    add_interface(l, pod);
-    l->pod = true;
-}
-
-static void put_names(const struct list *l, struct ni_text *t)
-{
-    for (unsigned i = 0; i < l->n; i++)
-        ni_putf(t, "%s%s", i ? "," : "", l->name[i]);
 }
 
 const char *ni_named_sockets(const struct ni_policy *policy)
@@ -319,8 +55,14 @@ static bool is_option(const struct ni_work *w, const char *word)
     return w->policy->sockets && strcmp(w->policy->sockets, word) == 0;
 }
 
+static void add_pod_interface(struct ni_if_list *l, const char *pod)
+{
+    ni_add_interface(l, pod);
+    l->pod = true;
+}
+
 /* Adds the interfaces of --sockets=LIST, and reports those that cannot serve. */
-static void add_option(const struct ni_work *w, struct list *l)
+static void add_option(const struct ni_work *w, struct ni_if_list *l)
 {
     const char *cursor = w->policy->sockets;
     struct ni_span s;
@@ -331,12 +73,12 @@ static void add_option(const struct ni_work *w, struct list *l)
         if (!ni_copyn(name, sizeof(name), s.p, s.n))
             continue;
         const struct ni_netdev *d = ni_find_netdev(w->inv, name);
-        const enum reach reach = address_of(w, name).reach;
+        const enum ni_reach reach = ni_address_of(w, name).reach;
         const bool up = d && d->running;
 
-        if (up && reach == PEERS)
-            add_interface(l, d->name);
-        else if (up && reach == THIS_LINK)
+        if (up && reach == NI_PEERS)
+            ni_add_interface(l, d->name);
+        else if (up && reach == NI_THIS_LINK)
             ni_report(w->f, NI_F_SOCKET_UNUSABLE, name,
                       "named by --sockets, but it has only a link-local address (169.254.0.0/16, "
                       "fe80::/10), to which ranks on other nodes cannot connect");
@@ -346,16 +88,9 @@ static void add_option(const struct ni_work *w, struct list *l)
     }
 }
 
-/* Returns the address that the interface certainly has. own: an address of it, or NULL. */
-static struct address certain_address_of(const struct ni_work *w, const char *ifname,
-                                         const uint8_t *own)
-{
-    return find_address(w, ifname, false, own);
-}
-
 /* Adds the interfaces of the chosen ports: for RoCE the one that has the GID's address, for
    InfiniBand the IPoIB one. */
-static void add_rails(const struct ni_work *w, struct list *l)
+static void add_rails(const struct ni_work *w, struct ni_if_list *l)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
@@ -371,9 +106,9 @@ static void add_rails(const struct ni_work *w, struct list *l)
         if (!has_ndev)
             w->plan->needs |= NI_NEED_OWN_NETDEVS;
         const uint8_t *own = has_ndev && c.gid->owner == NI_OWNER_POD ? c.gid->ip : NULL;
-        if (d && d->running && certain_address_of(w, d->name, own).reach == PEERS &&
-            (is_option(w, "rails") || !may_be_local(w, d->name)))
-            add_interface(l, d->name);
+        if (d && d->running && ni_certain_address_of(w, d->name, own).reach == NI_PEERS &&
+            (is_option(w, "rails") || !ni_may_be_local(w, d->name)))
+            ni_add_interface(l, d->name);
     }
 }
 
@@ -385,12 +120,12 @@ static void add_rails(const struct ni_work *w, struct list *l)
 static bool may_carry(const struct ni_work *w, const struct ni_netdev *d)
 {
     return d->running && (d->physical || ni_is_allocated_netdev(&w->inv->net, d->name)) &&
-           has_address(w, d->name);
+           ni_has_address(w, d->name);
 }
 
 /* Finds the interfaces beside the pod's own one that NCCL alone would use. While facts are to be
    read that an earlier rule lacks, a port may yet be found, and then nobody asks for these. */
-static void find_others(const struct ni_work *w, const char *pod, struct list *others)
+static void find_others(const struct ni_work *w, const char *pod, struct ni_if_list *others)
 {
     const struct ni_net *net = &w->inv->net;
 
@@ -406,7 +141,7 @@ static void find_others(const struct ni_work *w, const char *pod, struct list *o
         const struct ni_netdev *d = &w->inv->netdev[i];
 
         if (!(pod && strcmp(d->name, pod) == 0) && may_carry(w, d))
-            add_interface(others, d->name);
+            ni_add_interface(others, d->name);
     }
 }
 
@@ -427,7 +162,7 @@ static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
 
 /* Returns the worst path between any two of them: a pod of which one interface is down must still
    reach the others. */
-static enum ni_path worst_path(const struct ni_work *w, const struct list *l)
+static enum ni_path worst_path(const struct ni_work *w, const struct ni_if_list *l)
 {
     const struct ni_net *net = &w->inv->net;
     enum ni_path worst = NI_PATH_THERE;
@@ -456,18 +191,19 @@ static const char *lost_interface(const struct ni_work *w)
     for (unsigned i = 0; i < net->n_allocated; i++) {
         const struct ni_netdev *d = ni_find_netdev(w->inv, net->given[i]);
 
-        if (!d || !d->running || !has_address(w, d->name))
+        if (!d || !d->running || !ni_has_address(w, d->name))
             return net->given[i];
     }
     return NULL;
 }
 
-static void report_left_out(const struct ni_work *w, const struct list *others, const char *why)
+static void report_left_out(const struct ni_work *w, const struct ni_if_list *others,
+                            const char *why)
 {
     struct ni_text names = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 1);
 
-    put_names(others, &names);
-    ni_report(w->f, NI_F_SOCKET_LEFT_OUT, variable,
+    ni_put_interfaces(others, &names);
+    ni_report(w->f, NI_F_SOCKET_LEFT_OUT, ni_socket_ifname,
               "left out %s, which NCCL would also use: %s, so a pod in which one is down may not "
               "reach the others",
               names.buf, why);
@@ -475,7 +211,7 @@ static void report_left_out(const struct ni_work *w, const struct list *others, 
 
 /* Keeps only interfaces whose names begin with "ib", if there are any, as NCCL alone does (2.28.9
    misc/socket.cc ncclFindInterfaces). */
-static void keep_ipoib(struct list *l)
+static void keep_ipoib(struct ni_if_list *l)
 {
     unsigned n = 0;
 
@@ -487,11 +223,11 @@ static void keep_ipoib(struct list *l)
         l->n = n;
 }
 
-static const char *choose_for_data(const struct ni_work *w, struct list *l)
+static const char *choose_for_data(const struct ni_work *w, struct ni_if_list *l)
 {
     const bool all = is_option(w, "rails");
     const char *pod = ni_pod_interface(w);
-    struct list others = {.n = 0};
+    struct ni_if_list others = {.n = 0};
 
     if (!is_option(w, "pod"))
         find_others(w, pod, &others);
@@ -516,7 +252,7 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
                      "all pods";
     }
     for (unsigned i = 0; i < others.n; i++)
-        add_interface(l, others.name[i]);
+        ni_add_interface(l, others.name[i]);
     keep_ipoib(l);
     l->pod = pod && !all;
     if (all)
@@ -561,14 +297,14 @@ static struct ni_end end_of_rail(const struct ni_work *w, int port, const struct
 static bool has_several_rails(const struct ni_work *w)
 {
     struct ni_given_rails rails;
-    struct list names = {.n = 0};
+    struct ni_if_list names = {.n = 0};
 
     ni_given_rails(w, &rails);
     for (unsigned i = 0; i < rails.n; i++) {
         const struct ni_end end = end_of_rail(w, rails.port[i], rails.gid[i]);
 
         if (end.ifname) /* NULL: InfiniBand without IPoIB, which sockets never use */
-            add_interface(&names, end.ifname);
+            ni_add_interface(&names, end.ifname);
     }
     return names.n + (rails.unknown >= 0) > 1;
 }
@@ -580,7 +316,7 @@ static const char *local_rail(const struct ni_work *w)
         const struct ni_chosen c = ni_chosen(w, i);
         const char *name = end_of_rail(w, c.at, c.gid).ifname;
 
-        if (name && may_be_local(w, name))
+        if (name && ni_may_be_local(w, name))
             return name;
     }
     return NULL;
@@ -601,7 +337,7 @@ static const char *doubt_about_rails(const struct ni_work *w)
     return NULL;
 }
 
-static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
+static const char *choose_for_bootstrap(const struct ni_work *w, struct ni_if_list *l)
 {
     const char *doubt = doubt_about_rails(w);
     const char *pod = is_option(w, "pod") || doubt ? ni_pod_interface(w) : NULL;
@@ -641,7 +377,7 @@ static bool takes_local_ipoib(const struct ni_work *w)
 
         if (!ni_has_prefix(name, "ib") || !d || !d->running)
             continue;
-        if (address_of(w, name).reach == PEERS)
+        if (ni_address_of(w, name).reach == NI_PEERS)
             return false;
         local = true;
     }
@@ -649,7 +385,7 @@ static bool takes_local_ipoib(const struct ni_work *w)
 }
 
 /* Adds the interfaces that NCCL would take if it did not take such an interface. */
-static const char *choose_beside_ipoib(const struct ni_work *w, struct list *l)
+static const char *choose_beside_ipoib(const struct ni_work *w, struct ni_if_list *l)
 {
     const struct ni_net *net = &w->inv->net;
 
@@ -658,15 +394,15 @@ static const char *choose_beside_ipoib(const struct ni_work *w, struct list *l)
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_netdev *d = ni_find_netdev(w->inv, net->addr[i].ifname);
 
-        if (d && d->running && !is_bridge_of_node(d->name) && has_address(w, d->name))
-            add_interface(l, d->name);
+        if (d && d->running && !ni_is_bridge_of_node(d->name) && ni_has_address(w, d->name))
+            ni_add_interface(l, d->name);
     }
     return "there is no default route, and NCCL alone takes an interface called ib that has only a "
            "link-local address";
 }
 
 /* Finds the interfaces to name. Returns why these; NULL: none is up with an address. */
-static const char *find_interfaces(const struct ni_work *w, struct list *l)
+static const char *find_interfaces(const struct ni_work *w, struct ni_if_list *l)
 {
     if (ni_named_sockets(w->policy))
         add_option(w, l);
@@ -678,171 +414,6 @@ static const char *find_interfaces(const struct ni_work *w, struct list *l)
     return l->n > 0 && beside ? beside : why;
 }
 
-/* The interface that NCCL takes first of those that the user's list matches: the first that
-   getifaddrs lists (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces). The kernel lists IPv4 before
-   IPv6, each by the number of the interface (net/core/rtnetlink.c rtnl_dump_all); lo is the first
-   of all. */
-struct first {
-    const struct ni_netdev *netdev; /* NULL: none */
-    struct address address;
-    bool unsure; /* the number of an interface is not known */
-};
-
-static void note_first(struct first *f, const struct ni_netdev *d, struct address a)
-{
-    bool before = f->netdev == NULL;
-
-    if (f->netdev && a.v4 != f->address.v4) {
-        before = a.v4;
-    } else if (f->netdev && strcmp(f->netdev->name, "lo") != 0) {
-        const bool known = d->ifindex.known == NI_KNOWN && f->netdev->ifindex.known == NI_KNOWN;
-
-        before = strcmp(d->name, "lo") == 0 || (known && d->ifindex.v < f->netdev->ifindex.v);
-        f->unsure = f->unsure || (!known && strcmp(d->name, "lo") != 0);
-    }
-    if (before) {
-        f->netdev = d;
-        f->address = a;
-    }
-}
-
-/* Reports what NCCL reads otherwise than the user means it: a name that matches nothing, and too
-   many names. The length of what NCCL keeps of the list. */
-static size_t check_users_list(const struct ni_work *w, const char *user)
-{
-    const char *cursor = user;
-    const char *end;
-    unsigned names = 0;
-
-    cursor += *cursor == '^';
-    cursor += *cursor == '=';
-    end = cursor;
-    for (struct ni_span e; ni_split(&cursor, ',', &e);) {
-        names += e.n > 0;
-        if (names <= NI_MAX_IFS)
-            end = e.p + e.n;
-        if (*e.p == '=' || *e.p == '^' || memchr(e.p, ' ', e.n))
-            ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                      "`%.*s` matches no interface: NCCL takes all of it as the name", (int)e.n,
-                      e.p);
-    }
-    if (names > NI_MAX_IFS)
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                  "%u names; NCCL silently ignores all after the first %d", names, NI_MAX_IFS);
-    return (size_t)(end - user);
-}
-
-/* Returns why ranks on other nodes cannot connect to the interface, as words after its name; NULL:
-   nothing shows that. */
-static const char *why_out_of_reach(const char *ifname, enum reach reach)
-{
-    if (strcmp(ifname, "lo") == 0)
-        return "";
-    if (reach == THIS_LINK)
-        return " with its link-local address";
-    return is_bridge_of_node(ifname) ? ", a bridge with the same address on each node" : NULL;
-}
-
-/* Reports the interfaces that NCCL takes after the first one, and to which no other node connects.
-   The bootstrap uses the first alone (bootstrap.cc bootstrapNetInit); sockets that carry the data
-   use all (transport/net_socket.cc ncclNetSocketInit, both 2.32.3). */
-static void check_users_others(const struct ni_work *w, const char *user, const struct list *taken,
-                               const struct first *first)
-{
-    for (unsigned i = 0; i < taken->n; i++) {
-        const char *name = taken->name[i];
-        const char *why = why_out_of_reach(name, address_of(w, name).reach);
-
-        if (why && first->netdev && strcmp(first->netdev->name, name) != 0)
-            ni_report(w->f, NI_F_USER_SOCKET_OTHERS, variable,
-                      "`%.100s` also lets NCCL take %s%s: without RDMA the data goes over each "
-                      "interface, and ranks on other nodes cannot connect to this one",
-                      user, name, why);
-    }
-}
-
-/* Reports a list by which NCCL takes first an interface that other nodes cannot reach, or finds
-   none. none: it matches no interface with an address. */
-static void check_users_first(const struct ni_work *w, const char *user, const struct first *first,
-                              bool is_first_known, bool none)
-{
-    const bool lo = first->netdev && strcmp(first->netdev->name, "lo") == 0;
-    const bool is_certain = lo || is_first_known; /* the kernel lists lo first */
-    const char *why =
-        first->netdev ? why_out_of_reach(first->netdev->name, first->address.reach) : NULL;
-
-    if (why && is_certain)
-        ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable,
-                  "`%.100s` lets NCCL take %s%s, to which ranks on other nodes cannot connect",
-                  user, first->netdev->name, why);
-    else if (none)
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, variable,
-                  "`%.100s` matches no interface that is up with an address: `no socket interface "
-                  "found`",
-                  user);
-}
-
-/* Fills order with the places of all interfaces, by their names: the table's own order depends on
-   what was asked for. */
-static void order_netdevs(const struct ni_inventory *inv, uint8_t order[NI_MAX_NETDEV])
-{
-    for (unsigned i = 0; i < inv->n_netdev; i++) {
-        unsigned at = i;
-
-        while (at > 0 && strcmp(inv->netdev[i].name, inv->netdev[order[at - 1]].name) < 0) {
-            order[at] = order[at - 1];
-            at--;
-        }
-        order[at] = (uint8_t)i;
-    }
-}
-
-/* Finds the interfaces of the user's own list: those that it matches and that have an address. A
-   list of one character counts as unset (misc/socket.cc). false: no list. */
-static bool take_users_list(const struct ni_work *w, struct list *l)
-{
-    const char *user = ni_user_value(w, variable);
-    const char *local = NULL; /* the first interface that has a link-local address only */
-    char kept[NI_REASON];
-    struct first first = {.netdev = NULL};
-    struct list taken = {.n = 0};
-    uint8_t order[NI_MAX_NETDEV];
-
-    if (user && *user && !user[1])
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                  "`%s` is a single character, which NCCL takes as unset", user);
-    if (!user || strlen(user) < 2)
-        return false;
-    if (ni_copyn(kept, sizeof(kept), user, check_users_list(w, user)))
-        user = kept;
-    w->plan->needs |= NI_NEED_USERS_NETDEVS;
-    order_netdevs(w->inv, order);
-    for (unsigned i = 0; i < w->inv->n_netdev; i++) {
-        const struct ni_netdev *d = &w->inv->netdev[order[i]];
-
-        if (!d->running || !ni_nccl_match(user, d->name, -1))
-            continue;
-        const struct address a = address_of(w, d->name);
-
-        if (a.reach == PEERS)
-            add_interface(l, d->name);
-        if (a.reach == THIS_LINK && !local)
-            local = d->name;
-        if (a.reach == NO_ADDRESS)
-            continue;
-        note_first(&first, d, a);
-        add_interface(&taken, d->name);
-    }
-    const bool known = w->inv->net.v4_known == NI_KNOWN && (l->n == 0 || !first.unsure);
-
-    check_users_first(w, user, &first, known, l->n == 0 && !local);
-    if (w->plan->transport == NI_NET_TCP)
-        check_users_others(w, user, &taken, &first);
-    if (local && l->n == 0)
-        add_interface(l, local);
-    return true;
-}
-
 /* Returns true if the interface that has the address is down, as far as that is known: of an address
    that no route ties to one, if all interfaces are. A bridge of the node leads nowhere else. */
 static bool is_out_of_use(const struct ni_work *w, const struct ni_addr *a)
@@ -851,7 +422,7 @@ static bool is_out_of_use(const struct ni_work *w, const struct ni_addr *a)
     bool any = false;
 
     if (a->ifname[0])
-        return is_down(w, a->ifname) || is_bridge_of_node(a->ifname);
+        return ni_is_netdev_down(w, a->ifname) || ni_is_bridge_of_node(a->ifname);
     for (unsigned i = 0; i < inv->n_netdev; i++) {
         if (inv->netdev[i].running || inv->netdev[i].known != NI_KNOWN)
             return false;
@@ -892,15 +463,15 @@ static void report_down(const struct ni_work *w, const struct ni_addr *down)
 
     ni_ip_text(down->ip, ip);
     if (!down->ifname[0])
-        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+        ni_report(w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
                   "the pod has the routable address %s, but all its interfaces are down", ip);
-    else if (!is_down(w, down->ifname))
-        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+    else if (!ni_is_netdev_down(w, down->ifname))
+        ni_report(w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
                   "only %s is up with a routable address, %s, which other nodes do not reach",
                   down->ifname, ip);
     else
         ni_report(
-            w->f, NI_F_SOCKET_NONE, variable,
+            w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
             "%s has the routable address %s, but is down; no interface that is up has one that "
             "other nodes reach",
             down->ifname, ip);
@@ -910,7 +481,7 @@ static void report_down(const struct ni_work *w, const struct ni_addr *down)
 static void report_none(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
-    const char *family = ni_user_value(w, family_variable);
+    const char *family = ni_user_value(w, ni_socket_family);
     char ip[NI_IP_TEXT];
 
     w->plan->needs |= NI_NEED_IPV6;
@@ -923,23 +494,23 @@ static void report_none(const struct ni_work *w)
     if (!found.routable && found.down)
         report_down(w, found.down);
     else if (!found.routable && found.local && found.local->ifname[0])
-        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+        ni_report(w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
                   "no interface of this pod has a routable address: %s has only %s, which is "
                   "link-local",
                   found.local->ifname, ni_ip_text(found.local->ip, ip));
     else if (!found.routable)
-        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+        ni_report(w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
                   "no interface of this pod has a routable address");
     else if (family && (strcmp(family, "AF_INET") == 0 || strcmp(family, "AF_INET6") == 0) &&
-             !ni_user_value(w, variable))
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, family_variable,
+             !ni_user_value(w, ni_socket_ifname))
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_family,
                   "the interface of the default route has no routable address of %s", family);
 }
 
 /* Keeps one interface: torchcomms and its ncclx take the whole value for the beginning of one name,
    before their #2457 of May 2026 (ctran getInterfaceAddress). The pod's own network reaches all
    pods. */
-static const char *keep_one(const struct ni_work *w, struct list *l, const char *why)
+static const char *keep_one(const struct ni_work *w, struct ni_if_list *l, const char *why)
 {
     const char *pod = w->policy->sockets ? NULL : ni_pod_interface(w);
 
@@ -953,10 +524,10 @@ static const char *keep_one(const struct ni_work *w, struct list *l, const char 
 
 static void check_torchcomms(const struct ni_work *w)
 {
-    const char *user = ni_user_value(w, variable);
+    const char *user = ni_user_value(w, ni_socket_ifname);
 
     if (w->policy->targets & NI_FOR_TORCHCOMMS && user && strpbrk(user, ",=^"))
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, ni_socket_ifname,
                   "`%.100s` is not one plain name: torchcomms before its #2457 takes all of it for "
                   "the beginning of an interface's name, and finds none",
                   user);
@@ -965,15 +536,15 @@ static void check_torchcomms(const struct ni_work *w)
 void ni_rule_sockets(const struct ni_work *w)
 {
     struct ni_text value = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 2);
-    struct list l = {.n = 0}, users = {.n = 0};
-    const bool by_user = take_users_list(w, &users);
+    struct ni_if_list l = {.n = 0}, users = {.n = 0};
+    const bool by_user = ni_take_users_sockets(w, &users);
 
     if (w->plan->transport == NI_NET_OTHER)
         return;
     check_torchcomms(w);
     const char *why = find_interfaces(w, &l);
     if (l.n == 0) {
-        ni_decide_value(w, variable, NULL, "%s",
+        ni_decide_value(w, ni_socket_ifname, NULL, "%s",
                         why ? why : "no interface is known to be up with an address");
         report_none(w);
         return;
@@ -981,14 +552,15 @@ void ni_rule_sockets(const struct ni_work *w)
     if (w->policy->targets & NI_FOR_TORCHCOMMS) {
         why = keep_one(w, &l, why);
         ni_put(&value, l.name[0]);
-        ni_decide_value(w, variable, value.buf,
+        ni_decide_value(w, ni_socket_ifname, value.buf,
                         "%s%s; one plain name, because torchcomms reads no list",
                         l.pod ? ni_pod_interface_text(w) : "", why);
     } else {
         ni_put(&value, "=");
-        put_names(&l, &value);
-        ni_decide_value(w, variable, value.buf, "%s%s", l.pod ? ni_pod_interface_text(w) : "", why);
+        ni_put_interfaces(&l, &value);
+        ni_decide_value(w, ni_socket_ifname, value.buf, "%s%s",
+                        l.pod ? ni_pod_interface_text(w) : "", why);
     }
     struct ni_text t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
-    put_names(by_user ? &users : &l, &t);
+    ni_put_interfaces(by_user ? &users : &l, &t);
 }

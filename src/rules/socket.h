@@ -10,12 +10,6 @@
 
 ni_rule_fn ni_rule_sockets;
 
-/* Returns the pod's own interface, which reaches all pods, if it can serve: that of the default
-   route; if there is none, or it is a rail of which NCCL may take a link-local address, the only one
-   beside the rails that has a routable address. NULL. */
-const char *ni_pod_interface(const struct ni_work *w);
-/* Returns what it is, in words. */
-const char *ni_pod_interface_text(const struct ni_work *w);
 /* Returns true if none of the interfaces in force has an IPv4 address. */
 bool ni_sockets_are_v6(const struct ni_work *w);
 
