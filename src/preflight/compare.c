@@ -401,7 +401,7 @@ static unsigned count_paths(const struct ni_job *job, unsigned rail)
     unsigned n = 0;
 
     for (const struct ni_pair_result *x = job->result; x < job->result + job->n_result; x++) {
-        n += x->path && x->pair.rail == rail && !ni_passed_again(job, &x->pair);
+        n += x->pair.rail == rail && ni_is_failed_path(job, x);
     }
     return n;
 }
@@ -482,6 +482,59 @@ static bool fails_in_most(const struct census *c)
     return failed > 2 && failed * 2 > c->pods;
 }
 
+/* What the pods have in common whose rail has that verdict. */
+struct shared {
+    unsigned n, at_leaf; /* these pods; and those that take part at the leaf of the first of them */
+    const char *leaf;    /* "": they are at several, or it is not known */
+    bool others;         /* pods take part that are at other leaves */
+};
+
+static struct shared find_shared(const struct census *c)
+{
+    struct shared s = {.leaf = ""};
+
+    for (unsigned p = 0; p < c->job->ranks; p++) {
+        const char *leaf = c->job->pod[p].leaf;
+
+        if (!ni_takes_part(c->job, p, c->rail) ||
+            ni_tally_of(c->job, p, c->rail)->verdict != c->q->verdict)
+            continue;
+        if (s.n == 0)
+            s.leaf = leaf;
+        if (strcmp(leaf, s.leaf) != 0)
+            s.leaf = "";
+        s.n++;
+    }
+    for (unsigned p = 0; p < c->job->ranks && s.leaf[0]; p++) {
+        const bool there = strcmp(c->job->pod[p].leaf, s.leaf) == 0;
+        const bool takes_part = ni_takes_part(c->job, p, c->rail);
+
+        s.at_leaf += takes_part && there;
+        s.others = s.others || (takes_part && !there);
+    }
+    return s;
+}
+
+/* Puts what the pods at fault have in common: "4 of 4 pods of leaf-c: ", "16 of 16 pods: ". A fault
+   of one pod has nothing in common with another. */
+static void put_shared(const struct census *c, struct ni_text *t)
+{
+    const enum ni_rail_verdict verdict = c->q->verdict;
+    const struct shared s = find_shared(c);
+
+    if (verdict == NI_RAIL_PATH)
+        ni_put_leaf_of_pairs(t, c->job, c->rail, ni_is_failed_path);
+    if (s.n < 2 || (verdict != NI_RAIL_FAILED && verdict != NI_RAIL_SLOW))
+        return;
+    if (s.leaf[0] && s.others) {
+        ni_putf(t, "%u of %u pods of ", s.n, s.at_leaf);
+        ni_quote(t, s.leaf);
+        ni_put(t, ": ");
+    } else if (s.n > 2 && s.n * 2 > c->pods) {
+        ni_putf(t, "%u of %u pods: ", s.n, c->pods);
+    }
+}
+
 /* Puts the difference in words. */
 static void put_difference(const struct census *c, struct ni_text *t)
 {
@@ -492,6 +545,8 @@ static void put_difference(const struct census *c, struct ni_text *t)
     if (c->pods == 2 && verdict >= NI_RAIL_GOOD && verdict <= NI_RAIL_PATH)
         ni_put(t, "between two pods (either may be at fault): ");
     ni_put(t, c->q->name);
+    if (c->q->fact == FAULT)
+        put_shared(c, t);
     put_groups(c, t);
     if (c->q->id == NI_F_JOB_RAILS_DIFFER)
         put_left_out(c->job, t);

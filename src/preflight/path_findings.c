@@ -101,10 +101,10 @@ static void put_path(struct ni_text *t, const struct ni_job *job, const struct k
     put_how(t, job, kind, x);
 }
 
-/* Puts the leaf that the bad paths have in common, if the pods know theirs. */
-static void put_leaf(struct ni_text *t, const struct ni_job *job, unsigned rail)
+void ni_put_leaf_of_pairs(struct ni_text *t, const struct ni_job *job, unsigned rail,
+                          ni_pair_is *is)
 {
-    const struct ni_path_names names = ni_name_paths(job, rail);
+    const struct ni_path_names names = ni_name_paths(job, rail, is);
 
     if (names.n == 0 || names.n > NI_PATH_NAMES)
         return;
@@ -127,7 +127,7 @@ static void report_kind(const struct ni_job *job, unsigned rail, const struct ki
 
     ni_putf(&s, "rail %u", rail);
     if (kind->from >= NI_PATH_SLOW)
-        put_leaf(&t, job, rail);
+        ni_put_leaf_of_pairs(&t, job, rail, ni_is_bad_path);
     for (unsigned k = 0; k < job->n_result; k++) {
         const struct ni_pair_result *x = &job->result[k];
 

@@ -381,13 +381,18 @@ unsigned ni_count_bad_paths(const struct ni_job *job, unsigned rail, unsigned si
 
 /* ---- names ---- */
 
+bool ni_is_failed_path(const struct ni_job *job, const struct ni_pair_result *x)
+{
+    return x->path && !ni_passed_again(job, &x->pair);
+}
+
 static const char *leaf_of(const struct ni_job *job, unsigned rank)
 {
     return job->pod[rank].here ? job->pod[rank].leaf : "";
 }
 
-/* Returns the number of bad paths of the rail of which one end is at that leaf. */
-static unsigned count_at(const struct ni_job *job, unsigned rail, const char *leaf)
+/* Returns the number of such pairs of the rail of which one end is at that leaf. */
+static unsigned count_at(const struct ni_job *job, unsigned rail, ni_pair_is *is, const char *leaf)
 {
     unsigned n = 0;
 
@@ -396,12 +401,12 @@ static unsigned count_at(const struct ni_job *job, unsigned rail, const char *le
         const bool touches = strcmp(leaf_of(job, x->pair.from), leaf) == 0 ||
                              strcmp(leaf_of(job, x->pair.to), leaf) == 0;
 
-        n += x->pair.rail == rail && touches && ni_is_bad_path(job, x);
+        n += x->pair.rail == rail && touches && is(job, x);
     }
     return n;
 }
 
-/* Keeps the leaves that most bad paths touch: adds this one, that `touched` of them touch, if no
+/* Keeps the leaves that most bad pairs touch: adds this one, that `touched` of them touch, if no
    other has more, and drops those that have fewer. */
 static void take_leaf(struct ni_path_names *names, const char *leaf, unsigned touched)
 {
@@ -419,20 +424,21 @@ static void take_leaf(struct ni_path_names *names, const char *leaf, unsigned to
     names->n += names->n <= NI_PATH_NAMES;
 }
 
-struct ni_path_names ni_name_paths(const struct ni_job *job, unsigned rail)
+struct ni_path_names ni_name_paths(const struct ni_job *job, unsigned rail, ni_pair_is *is)
 {
-    struct ni_path_names names = {.bad = ni_count_bad_paths(job, rail, 0)};
+    struct ni_path_names names = {.bad = 0};
 
     for (unsigned k = 0; k < job->n_result; k++) {
         const struct ni_pair_result *x = &job->result[k];
 
-        if (x->pair.rail != rail || !ni_is_bad_path(job, x))
+        if (x->pair.rail != rail || !is(job, x))
             continue;
+        names.bad++;
         for (unsigned end = 0; end < 2; end++) {
             const char *leaf = leaf_of(job, end == 0 ? x->pair.from : x->pair.to);
 
             if (leaf[0])
-                take_leaf(&names, leaf, count_at(job, rail, leaf));
+                take_leaf(&names, leaf, count_at(job, rail, is, leaf));
         }
     }
     return names;

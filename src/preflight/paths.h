@@ -10,9 +10,9 @@
 
 enum { NI_PATH_NAMES = 2 /* leaves that are named, at most */ };
 
-/* What the bad paths of a rail have in common. */
+/* What bad pairs of a rail have in common. */
 struct ni_path_names {
-    unsigned bad;     /* pairs of pods with a bad path */
+    unsigned bad;     /* pairs of pods */
     unsigned touched; /* of these, how many have an end at the leaf that most of them touch */
     unsigned n;       /* such leaves; more than NI_PATH_NAMES: too many to name. 0: none is known */
     const char *leaf[NI_PATH_NAMES];
@@ -39,7 +39,10 @@ bool ni_is_bad_path(const struct ni_job *job, const struct ni_pair_result *x);
 void ni_mark_path_ends(struct ni_job *job);
 /* Returns the number of such pairs of the rail among the results from `since` on. */
 unsigned ni_count_bad_paths(const struct ni_job *job, unsigned rail, unsigned since);
-/* Finds what the bad paths of a rail have in common. */
-struct ni_path_names ni_name_paths(const struct ni_job *job, unsigned rail);
+/* Returns true if the pair failed for good, and neither end is to blame alone. */
+bool ni_is_failed_path(const struct ni_job *job, const struct ni_pair_result *x);
+typedef bool ni_pair_is(const struct ni_job *job, const struct ni_pair_result *x);
+/* Finds what the pairs of a rail have in common of which `is` holds. */
+struct ni_path_names ni_name_paths(const struct ni_job *job, unsigned rail, ni_pair_is *is);
 
 #endif

@@ -268,7 +268,7 @@ static void add_names(struct ni_job *job)
     const unsigned before = job->n_result;
 
     for (unsigned r = 0; r < job->n_rail && job->names < MOST_NAMES; r++) {
-        const struct ni_path_names names = ni_name_paths(job, r);
+        const struct ni_path_names names = ni_name_paths(job, r, ni_is_bad_path);
 
         if (names.n == 2)
             add_third(job, r, &names);

@@ -53,6 +53,9 @@ enum fault_kind {
     STARVED,      /* what pod a begins on rail r is slow */
     CABLE,        /* rail r of pod a loses packets on all paths, or on those to pod b */
     ROUTER,       /* a router answers for the address of rail r of each pod; a: its number */
+    CUT,          /* rail r of the pods of a's leaf reaches that leaf only */
+    SLOW_LEAF,    /* ... is slow */
+    SLOW_RAIL,    /* rail r of all pods is slow */
     FAULT_KINDS
 };
 struct fault {
@@ -95,6 +98,30 @@ static void fails(struct ni_pair_result *x, enum ni_pair_step step, int err, int
     x->err = err;
     x->wc = wc;
     x->silent = silent;
+}
+
+static bool is_at_leaf(unsigned rank, const struct fault *k)
+{
+    return strcmp(w.pod[rank].leaf, w.pod[k->a].leaf) == 0;
+}
+
+static void slow_down(struct ni_pair_result *x, int percent)
+{
+    x->write_mbps = x->write_mbps * percent / 100;
+    x->read_mbps = x->read_mbps * percent / 100;
+}
+
+/* What is broken of several pods at once. */
+static void meets_many(const struct fault *k, struct ni_pair_result *x)
+{
+    const bool from = is_at_leaf(x->pair.from, k), to = is_at_leaf(x->pair.to, k);
+
+    if (x->pair.rail != k->rail || x->step != NI_PAIR_DONE)
+        return;
+    if (k->kind == CUT && from != to)
+        fails(x, NI_PAIR_SMALL, 0, TIMED_OUT, false);
+    if (k->kind == SLOW_RAIL || (k->kind == SLOW_LEAF && (from || to)))
+        slow_down(x, k->percent);
 }
 
 static void meets(const struct fault *k, struct ni_pair_result *x)
@@ -267,6 +294,8 @@ static inline void run(void)
             x->read_mbps = rate * 94 / 100 - draw((unsigned)(rate / 10));
             for (unsigned k = 0; k < w.n_fault; k++)
                 meets(&w.fault[k], x);
+            for (unsigned k = 0; k < w.n_fault; k++)
+                meets_many(&w.fault[k], x);
             share_out(x);
         }
         /* as they come */
