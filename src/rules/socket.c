@@ -88,26 +88,31 @@ static void add_option(const struct ni_work *w, struct ni_if_list *l)
     }
 }
 
-/* Adds the interfaces of the chosen ports: for RoCE the one that has the GID's address, for
-   InfiniBand the IPoIB one. */
+/* Returns the interface of a chosen port: for RoCE the one that has the GID's address, for InfiniBand
+   the IPoIB one. "": it has none. */
+static const char *interface_of(const struct ni_work *w, const struct ni_chosen *c)
+{
+    if (c->gid && c->gid->ndev[0])
+        return c->gid->ndev;
+    w->plan->needs |= NI_NEED_OWN_NETDEVS;
+    return c->hca->netdev >= 0 ? w->inv->netdev[c->hca->netdev].name : "";
+}
+
+/* Adds the interfaces of the chosen ports. */
 static void add_rails(const struct ni_work *w, struct ni_if_list *l)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const bool has_ndev = c.gid && c.gid->ndev[0];
-        const char *name = "";
+        const struct ni_netdev *d = ni_find_netdev(w->inv, interface_of(w, &c));
+        const uint8_t *own = NULL;
 
-        if (has_ndev)
-            name = c.gid->ndev;
-        else if (c.hca->netdev >= 0)
-            name = w->inv->netdev[c.hca->netdev].name;
-        const struct ni_netdev *d = ni_find_netdev(w->inv, name);
-
-        if (!has_ndev)
-            w->plan->needs |= NI_NEED_OWN_NETDEVS;
-        const uint8_t *own = has_ndev && c.gid->owner == NI_OWNER_POD ? c.gid->ip : NULL;
-        if (d && d->running && ni_certain_address_of(w, d->name, own).reach == NI_PEERS &&
-            (is_option(w, "rails") || !ni_may_be_local(w, d->name)))
+        if (!d || !d->running)
+            continue;
+        if (c.gid && c.gid->ndev[0] && c.gid->owner == NI_OWNER_POD)
+            own = c.gid->ip;
+        if (ni_certain_address_of(w, d->name, own).reach != NI_PEERS)
+            continue;
+        if (is_option(w, "rails") || !ni_may_be_local(w, d->name))
             ni_add_interface(l, d->name);
     }
 }
@@ -223,29 +228,45 @@ static void keep_ipoib(struct ni_if_list *l)
         l->n = n;
 }
 
+/* Says why the interfaces beside the pod's own one may not reach all pods. false: nothing shows that. */
+static bool doubt_about_others(const struct ni_work *w, const struct ni_if_list *others,
+                               struct ni_text *ret_why)
+{
+    const char *lost = lost_interface(w);
+
+    if (lost) {
+        ni_putf(ret_why, "the pod was also given %s, which is down or has no address", lost);
+        return true;
+    }
+    switch (worst_path(w, others)) {
+    case NI_PATH_THERE:
+        return false;
+    case NI_PATH_NONE:
+        ni_put(ret_why, "no route leads from one to another");
+        break;
+    case NI_PATH_UNKNOWN:
+        ni_put(ret_why, "the routes do not show how one reaches another");
+        break;
+    }
+    return true;
+}
+
 static const char *choose_for_data(const struct ni_work *w, struct ni_if_list *l)
 {
     const bool all = is_option(w, "rails");
     const char *pod = ni_pod_interface(w);
     struct ni_if_list others = {.n = 0};
+    struct ni_text why = NI_TEXT(160);
 
     if (!is_option(w, "pod"))
         find_others(w, pod, &others);
-    const enum ni_path path = worst_path(w, &others);
-    const char *lost = lost_interface(w);
+    const bool doubt = doubt_about_others(w, &others, &why);
 
     if (pod)
         add_pod_interface(l, pod);
     if (others.n == 0)
         return pod ? "" : NULL;
-    if (!all && (lost || path != NI_PATH_THERE)) {
-        struct ni_text why = NI_TEXT(160);
-
-        if (lost)
-            ni_putf(&why, "the pod was also given %s, which is down or has no address", lost);
-        else
-            ni_put(&why, path == NI_PATH_NONE ? "no route leads from one to another"
-                                              : "the routes do not show how one reaches another");
+    if (doubt && !all) {
         report_left_out(w, &others, why.buf);
         return pod ? "; the others may not reach all pods"
                    : "no interface of a default route can be used, and the others may not reach "
@@ -339,27 +360,29 @@ static const char *doubt_about_rails(const struct ni_work *w)
 
 static const char *choose_for_bootstrap(const struct ni_work *w, struct ni_if_list *l)
 {
+    const bool only_pod = is_option(w, "pod");
     const char *doubt = doubt_about_rails(w);
-    const char *pod = is_option(w, "pod") || doubt ? ni_pod_interface(w) : NULL;
+    const char *pod = only_pod || doubt ? ni_pod_interface(w) : NULL;
 
     if (pod) {
         add_pod_interface(l, pod);
-        return is_option(w, "pod") ? "" : doubt;
+        return only_pod ? "" : doubt;
     }
-    if (!is_option(w, "pod"))
+    if (!only_pod)
         add_rails(w, l);
+    if (l->n > 0 && w->inv->net.v4_known != NI_KNOWN)
+        return "interfaces of the chosen ports, up; their addresses cannot be read";
     if (l->n > 0)
-        return w->inv->net.v4_known == NI_KNOWN
-                   ? "interfaces of the chosen ports, up and with an address"
-                   : "interfaces of the chosen ports, up; their addresses cannot be read";
+        return "interfaces of the chosen ports, up and with an address";
     pod = ni_pod_interface(w);
-    if (!pod)
-        return local_rail(w)
-                   ? "NCCL may take a link-local address of a rail's interface first, and "
-                     "no other interface is certain to reach the other pods"
-                   : NULL;
-    add_pod_interface(l, pod);
-    return ": no chosen port has one with an address";
+    if (pod) {
+        add_pod_interface(l, pod);
+        return ": no chosen port has one with an address";
+    }
+    if (local_rail(w))
+        return "NCCL may take a link-local address of a rail's interface first, and no other "
+               "interface is certain to reach the other pods";
+    return NULL;
 }
 
 /* ---- a pod without a default route ---- */
@@ -408,10 +431,12 @@ static const char *find_interfaces(const struct ni_work *w, struct ni_if_list *l
         add_option(w, l);
     if (l->n > 0)
         return "--sockets";
-    const char *why =
-        w->plan->transport == NI_NET_RDMA ? choose_for_bootstrap(w, l) : choose_for_data(w, l);
-    const char *beside = l->n == 0 ? choose_beside_ipoib(w, l) : NULL;
-    return l->n > 0 && beside ? beside : why;
+    const bool rdma = w->plan->transport == NI_NET_RDMA;
+    const char *why = rdma ? choose_for_bootstrap(w, l) : choose_for_data(w, l);
+    if (l->n > 0)
+        return why;
+    const char *beside = choose_beside_ipoib(w, l);
+    return l->n > 0 ? beside : why;
 }
 
 /* Returns true if the interface that has the address is down, as far as that is known: of an address
@@ -443,13 +468,13 @@ static struct sorted sort_addresses(const struct ni_work *w)
     const struct ni_net *net = &w->inv->net;
     struct sorted found = {NULL, NULL, false};
 
-    for (unsigned i = 0; i < net->n_addr; i++) {
+    for (unsigned i = net->n_addr; i-- > 0;) {
         const struct ni_addr *a = &net->addr[i];
 
         if (ni_ip_is_link_local(a->ip))
-            found.local = found.local ? found.local : a;
+            found.local = a;
         else if (is_out_of_use(w, a))
-            found.down = found.down ? found.down : a;
+            found.down = a;
         else
             found.routable = true;
     }
@@ -477,12 +502,38 @@ static void report_down(const struct ni_work *w, const struct ni_addr *down)
             down->ifname, ip);
 }
 
+/* Reports that the pod has no routable address at all. local: a link-local one, or NULL. */
+static void report_unroutable(const struct ni_work *w, const struct ni_addr *local)
+{
+    char ip[NI_IP_TEXT];
+
+    if (local && local->ifname[0])
+        ni_report(w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
+                  "no interface of this pod has a routable address: %s has only %s, which is "
+                  "link-local",
+                  local->ifname, ni_ip_text(local->ip, ip));
+    else
+        ni_report(w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
+                  "no interface of this pod has a routable address");
+}
+
+/* Reports that the user's NCCL_SOCKET_FAMILY leaves no address, unless the interfaces are the user's
+   own, too. */
+static void report_family(const struct ni_work *w)
+{
+    const char *family = ni_user_value(w, ni_socket_family);
+
+    if (!family || ni_user_value(w, ni_socket_ifname))
+        return;
+    if (strcmp(family, "AF_INET") == 0 || strcmp(family, "AF_INET6") == 0)
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_family,
+                  "the interface of the default route has no routable address of %s", family);
+}
+
 /* Reports that no interface can be named. */
 static void report_none(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
-    const char *family = ni_user_value(w, ni_socket_family);
-    char ip[NI_IP_TEXT];
 
     w->plan->needs |= NI_NEED_IPV6;
     if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN)
@@ -491,20 +542,12 @@ static void report_none(const struct ni_work *w)
     if ((w->plan->needs & ~w->inv->read & NI_NEED_WHOLE_GIDS) == 0)
         w->plan->needs |= NI_NEED_ADDR_NETDEVS;
     const struct sorted found = sort_addresses(w);
-    if (!found.routable && found.down)
+    if (found.routable)
+        report_family(w);
+    else if (found.down)
         report_down(w, found.down);
-    else if (!found.routable && found.local && found.local->ifname[0])
-        ni_report(w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
-                  "no interface of this pod has a routable address: %s has only %s, which is "
-                  "link-local",
-                  found.local->ifname, ni_ip_text(found.local->ip, ip));
-    else if (!found.routable)
-        ni_report(w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
-                  "no interface of this pod has a routable address");
-    else if (family && (strcmp(family, "AF_INET") == 0 || strcmp(family, "AF_INET6") == 0) &&
-             !ni_user_value(w, ni_socket_ifname))
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_family,
-                  "the interface of the default route has no routable address of %s", family);
+    else
+        report_unroutable(w, found.local);
 }
 
 /* Keeps one interface: torchcomms and its ncclx take the whole value for the beginning of one name,
@@ -549,18 +592,14 @@ void ni_rule_sockets(const struct ni_work *w)
         report_none(w);
         return;
     }
-    if (w->policy->targets & NI_FOR_TORCHCOMMS) {
+    const bool one = w->policy->targets & NI_FOR_TORCHCOMMS;
+    if (one)
         why = keep_one(w, &l, why);
-        ni_put(&value, l.name[0]);
-        ni_decide_value(w, ni_socket_ifname, value.buf,
-                        "%s%s; one plain name, because torchcomms reads no list",
-                        l.pod ? ni_pod_interface_text(w) : "", why);
-    } else {
+    else
         ni_put(&value, "=");
-        ni_put_interfaces(&l, &value);
-        ni_decide_value(w, ni_socket_ifname, value.buf, "%s%s",
-                        l.pod ? ni_pod_interface_text(w) : "", why);
-    }
+    ni_put_interfaces(&l, &value);
+    ni_decide_value(w, ni_socket_ifname, value.buf, "%s%s%s", l.pod ? ni_pod_interface_text(w) : "",
+                    why, one ? "; one plain name, because torchcomms reads no list" : "");
     struct ni_text t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
     ni_put_interfaces(by_user ? &users : &l, &t);
 }

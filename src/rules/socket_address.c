@@ -24,7 +24,20 @@ static void count_address(const uint8_t ip[NI_GID_BYTES], enum ni_reach *v4, enu
     enum ni_reach *of = ni_ip_is_v4(ip) ? v4 : v6;
     const enum ni_reach is = ni_ip_is_link_local(ip) ? NI_THIS_LINK : NI_PEERS;
 
-    *of = is > *of ? is : *of;
+    if (is > *of)
+        *of = is;
+}
+
+/* Returns true if an address that the routes do not tie to the interface may be its own: they tie it
+   to none, or the interface, too, is in a subnet with it in which other hosts may be. */
+static bool may_be_of(const struct ni_net *net, const struct ni_addr *a, const char *ifname)
+{
+    if (ni_ip_is_link_local(a->ip))
+        return false;
+    if (!a->ifname[0])
+        return true;
+    const struct ni_route *subnet = ni_connected_route(net, ifname, a->ip);
+    return subnet && subnet->bits > 0;
 }
 
 /* Returns the address that NCCL takes of an interface: its first record. The kernel lists all IPv4
@@ -41,14 +54,8 @@ static struct ni_if_address find_address(const struct ni_work *w, const char *if
 
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
-        bool its = strcmp(a->ifname, ifname) == 0;
 
-        if (!its && or_unknown && !ni_ip_is_link_local(a->ip)) {
-            const struct ni_route *r = a->ifname[0] ? ni_connected_route(net, ifname, a->ip) : NULL;
-
-            its = !a->ifname[0] || (r && r->bits > 0); /* other hosts may be in its subnet */
-        }
-        if (its)
+        if (strcmp(a->ifname, ifname) == 0 || (or_unknown && may_be_of(net, a, ifname)))
             count_address(a->ip, &v4, &v6);
     }
     if (own)

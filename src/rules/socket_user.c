@@ -26,19 +26,27 @@ struct first {
     bool unsure; /* the number of an interface is not known */
 };
 
+/* Returns true if the kernel lists the interface before the first one found so far. */
+static bool is_before(struct first *f, const struct ni_netdev *d, struct ni_if_address a)
+{
+    const struct ni_netdev *other = f->netdev;
+
+    if (a.v4 != f->address.v4)
+        return a.v4;
+    if (strcmp(other->name, "lo") == 0)
+        return false;
+    if (strcmp(d->name, "lo") == 0)
+        return true;
+    if (d->ifindex.known != NI_KNOWN || other->ifindex.known != NI_KNOWN) {
+        f->unsure = true;
+        return false;
+    }
+    return d->ifindex.v < other->ifindex.v;
+}
+
 static void note_first(struct first *f, const struct ni_netdev *d, struct ni_if_address a)
 {
-    bool before = f->netdev == NULL;
-
-    if (f->netdev && a.v4 != f->address.v4) {
-        before = a.v4;
-    } else if (f->netdev && strcmp(f->netdev->name, "lo") != 0) {
-        const bool known = d->ifindex.known == NI_KNOWN && f->netdev->ifindex.known == NI_KNOWN;
-
-        before = strcmp(d->name, "lo") == 0 || (known && d->ifindex.v < f->netdev->ifindex.v);
-        f->unsure = f->unsure || (!known && strcmp(d->name, "lo") != 0);
-    }
-    if (before) {
+    if (!f->netdev || is_before(f, d, a)) {
         f->netdev = d;
         f->address = a;
     }
@@ -81,44 +89,13 @@ static const char *why_out_of_reach(const char *ifname, enum ni_reach reach)
     return ni_is_bridge_of_node(ifname) ? ", a bridge with the same address on each node" : NULL;
 }
 
-/* Reports the interfaces that NCCL takes after the first one, and to which no other node connects.
-   The bootstrap uses the first alone (bootstrap.cc bootstrapNetInit); sockets that carry the data
-   use all (transport/net_socket.cc ncclNetSocketInit, both 2.32.3). */
-static void check_users_others(const struct ni_work *w, const char *user,
-                               const struct ni_if_list *taken, const struct first *first)
-{
-    for (unsigned i = 0; i < taken->n; i++) {
-        const char *name = taken->name[i];
-        const char *why = why_out_of_reach(name, ni_address_of(w, name).reach);
-
-        if (why && first->netdev && strcmp(first->netdev->name, name) != 0)
-            ni_report(w->f, NI_F_USER_SOCKET_OTHERS, ni_socket_ifname,
-                      "`%.100s` also lets NCCL take %s%s: without RDMA the data goes over each "
-                      "interface, and ranks on other nodes cannot connect to this one",
-                      user, name, why);
-    }
-}
-
-/* Reports a list by which NCCL takes first an interface that other nodes cannot reach, or finds
-   none. none: it matches no interface with an address. */
-static void check_users_first(const struct ni_work *w, const char *user, const struct first *first,
-                              bool is_first_known, bool none)
-{
-    const bool lo = first->netdev && strcmp(first->netdev->name, "lo") == 0;
-    const bool is_certain = lo || is_first_known; /* the kernel lists lo first */
-    const char *why =
-        first->netdev ? why_out_of_reach(first->netdev->name, first->address.reach) : NULL;
-
-    if (why && is_certain)
-        ni_report(w->f, NI_F_USER_SOCKET_FIRST, ni_socket_ifname,
-                  "`%.100s` lets NCCL take %s%s, to which ranks on other nodes cannot connect",
-                  user, first->netdev->name, why);
-    else if (none)
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_ifname,
-                  "`%.100s` matches no interface that is up with an address: `no socket interface "
-                  "found`",
-                  user);
-}
+/* The interfaces that the user's list matches. */
+struct matched {
+    struct ni_if_list routable; /* other nodes may connect to them */
+    const char *local;          /* the first that has a link-local address only; NULL */
+    struct ni_if_list taken;    /* NCCL takes them: they have any address */
+    struct first first;
+};
 
 /* Fills order with the places of all interfaces, by their names: the table's own order depends on
    what was asked for. */
@@ -135,15 +112,86 @@ static void order_netdevs(const struct ni_inventory *inv, uint8_t order[NI_MAX_N
     }
 }
 
+/* Finds the interfaces that the list matches and that are up with an address. */
+static void match_netdevs(const struct ni_work *w, const char *user, struct matched *m)
+{
+    uint8_t order[NI_MAX_NETDEV];
+
+    order_netdevs(w->inv, order);
+    for (unsigned i = 0; i < w->inv->n_netdev; i++) {
+        const struct ni_netdev *d = &w->inv->netdev[order[i]];
+
+        if (!d->running || !ni_nccl_match(user, d->name, -1))
+            continue;
+        const struct ni_if_address a = ni_address_of(w, d->name);
+
+        if (a.reach == NI_NO_ADDRESS)
+            continue;
+        if (a.reach == NI_PEERS)
+            ni_add_interface(&m->routable, d->name);
+        else if (!m->local)
+            m->local = d->name;
+        note_first(&m->first, d, a);
+        ni_add_interface(&m->taken, d->name);
+    }
+}
+
+/* Reports the interfaces that NCCL takes after the first one, and to which no other node connects.
+   The bootstrap uses the first alone (bootstrap.cc bootstrapNetInit); sockets that carry the data
+   use all (transport/net_socket.cc ncclNetSocketInit, both 2.32.3). */
+static void check_users_others(const struct ni_work *w, const char *user, const struct matched *m)
+{
+    const struct ni_netdev *first = m->first.netdev;
+
+    for (unsigned i = 0; first && i < m->taken.n; i++) {
+        const char *name = m->taken.name[i];
+        const char *why = why_out_of_reach(name, ni_address_of(w, name).reach);
+
+        if (why && strcmp(first->name, name) != 0)
+            ni_report(w->f, NI_F_USER_SOCKET_OTHERS, ni_socket_ifname,
+                      "`%.100s` also lets NCCL take %s%s: without RDMA the data goes over each "
+                      "interface, and ranks on other nodes cannot connect to this one",
+                      user, name, why);
+    }
+}
+
+/* Returns true if it is certain which interface NCCL takes first. The kernel lists lo before all. */
+static bool is_first_certain(const struct ni_work *w, const struct matched *m)
+{
+    if (strcmp(m->first.netdev->name, "lo") == 0)
+        return true;
+    if (w->inv->net.v4_known != NI_KNOWN)
+        return false;
+    return m->routable.n == 0 || !m->first.unsure;
+}
+
+/* Reports a list by which NCCL takes first an interface that other nodes cannot reach, or finds
+   none. */
+static void check_users_first(const struct ni_work *w, const char *user, const struct matched *m)
+{
+    const struct ni_netdev *d = m->first.netdev;
+
+    if (!d) {
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_ifname,
+                  "`%.100s` matches no interface that is up with an address: `no socket interface "
+                  "found`",
+                  user);
+        return;
+    }
+    const char *why = why_out_of_reach(d->name, m->first.address.reach);
+
+    if (why && is_first_certain(w, m))
+        ni_report(w->f, NI_F_USER_SOCKET_FIRST, ni_socket_ifname,
+                  "`%.100s` lets NCCL take %s%s, to which ranks on other nodes cannot connect",
+                  user, d->name, why);
+}
+
 /* A list of one character counts as unset (misc/socket.cc). */
 bool ni_take_users_sockets(const struct ni_work *w, struct ni_if_list *l)
 {
     const char *user = ni_user_value(w, ni_socket_ifname);
-    const char *local = NULL; /* the first interface that has a link-local address only */
     char kept[NI_REASON];
-    struct first first = {.netdev = NULL};
-    struct ni_if_list taken = {.n = 0};
-    uint8_t order[NI_MAX_NETDEV];
+    struct matched m = {.local = NULL};
 
     if (user && *user && !user[1])
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, ni_socket_ifname,
@@ -153,29 +201,12 @@ bool ni_take_users_sockets(const struct ni_work *w, struct ni_if_list *l)
     if (ni_copyn(kept, sizeof(kept), user, check_users_list(w, user)))
         user = kept;
     w->plan->needs |= NI_NEED_USERS_NETDEVS;
-    order_netdevs(w->inv, order);
-    for (unsigned i = 0; i < w->inv->n_netdev; i++) {
-        const struct ni_netdev *d = &w->inv->netdev[order[i]];
-
-        if (!d->running || !ni_nccl_match(user, d->name, -1))
-            continue;
-        const struct ni_if_address a = ni_address_of(w, d->name);
-
-        if (a.reach == NI_PEERS)
-            ni_add_interface(l, d->name);
-        if (a.reach == NI_THIS_LINK && !local)
-            local = d->name;
-        if (a.reach == NI_NO_ADDRESS)
-            continue;
-        note_first(&first, d, a);
-        ni_add_interface(&taken, d->name);
-    }
-    const bool known = w->inv->net.v4_known == NI_KNOWN && (l->n == 0 || !first.unsure);
-
-    check_users_first(w, user, &first, known, l->n == 0 && !local);
+    match_netdevs(w, user, &m);
+    check_users_first(w, user, &m);
     if (w->plan->transport == NI_NET_TCP)
-        check_users_others(w, user, &taken, &first);
-    if (local && l->n == 0)
-        ni_add_interface(l, local);
+        check_users_others(w, user, &m);
+    *l = m.routable;
+    if (m.local && l->n == 0)
+        ni_add_interface(l, m.local);
     return true;
 }
