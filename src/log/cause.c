@@ -277,10 +277,21 @@ static void put_note_owner(struct ni_text *t, const struct ni_log *log,
     ni_put(t, ")");
 }
 
-static void put_step(struct ni_text *t, const struct ni_log_rank *r)
+static void put_step(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r)
 {
     if (r && ni_log_is_stopped(r))
-        ni_putf(t, ", in NCCL's initialisation, %s", ni_log_step_text(r));
+        ni_putf(t, ", in NCCL's initialisation, %s", ni_log_step_text(log, r));
+}
+
+/* Puts how far the rank had come when it failed. */
+static void put_stage(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r)
+{
+    if (ni_log_is_stopped(r))
+        put_step(t, log, r);
+    else if (r->connected)
+        ni_put(t, ", after the ranks had connected");
+    else if (r->complete)
+        ni_put(t, ", after NCCL's initialisation");
 }
 
 static void put_collective(struct ni_text *t, const struct ni_log *log,
@@ -398,7 +409,7 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
             continue;
         put_alike(&who, log, note, has_same_text);
         ni_put(&t, "the program raised an exception");
-        put_step(&t, note->who);
+        put_step(&t, log, note->who);
         const char *meaning = ni_log_meaning(ni_log_word(log, note->quote.text));
         if (meaning)
             ni_putf(&t, ": %s", meaning);
@@ -447,7 +458,7 @@ static void report_ends(struct ni_log *log, struct ni_findings *f)
             continue;
         put_alike(&who, log, note, has_same_number);
         put_ending(&t, note->number);
-        put_step(&t, note->who);
+        put_step(&t, log, note->who);
         ni_put(&t, ". ");
         put_quoted_line(&t, log, &note->quote);
         ni_report(f, NI_F_LOG_EXIT, who.buf, "%s", t.buf);
@@ -856,6 +867,21 @@ static void report_departures(struct ni_log *log, struct ni_findings *f)
 
 /* ---- where the initialisation stopped ---- */
 
+/* Returns true if a line of NCCL in the rank's process names a fault. */
+static bool has_reason_of_nccl(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if ((r->process->said & log->hit[i].bit) != 0 && is_reason(&log->hit[i]))
+            return true;
+    return false;
+}
+
+/* Returns true if the rank's own warning says why its initialisation did not end. */
+static bool says_why_it_stopped(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    return r->process->unknown_warn || has_reason_of_nccl(log, r);
+}
+
 static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
@@ -864,7 +890,8 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
 
-        r->mark = ni_log_is_stopped(r) && ni_log_stopped_step(r) == step;
+        r->mark =
+            ni_log_is_stopped(r) && ni_log_stopped_step(r) == step && !says_why_it_stopped(log, r);
         if (r->mark && !first)
             first = r;
     }
@@ -872,7 +899,9 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
         return;
     p = first->process;
     ni_log_put_ranks(&who, log, 1);
-    ni_putf(&t, "NCCL's initialisation did not end: the log stops %s. ", ni_log_step_text(first));
+    ni_putf(&t, "NCCL's initialisation %s %s. ",
+            p->place == NI_STEP_NONE ? "did not end: the log stops" : "failed",
+            ni_log_step_text(log, first));
     ni_quote(&t, ni_log_word(log, p->last_file));
     ni_putf(&t, ":%u: \"", (unsigned)p->last_line);
     ni_put_quoted(&t, p->last, strlen(p->last), NI_LOG_LAST);
@@ -888,15 +917,6 @@ void ni_log_report_stops(struct ni_log *log, struct ni_findings *f)
 
 /* ---- all ---- */
 
-/* Returns true if a line of NCCL in the rank's process names a fault. */
-static bool has_reason_of_nccl(const struct ni_log *log, const struct ni_log_rank *r)
-{
-    for (unsigned i = 0; i < log->n_hit; i++)
-        if ((r->process->said & log->hit[i].bit) != 0 && is_reason(&log->hit[i]))
-            return true;
-    return false;
-}
-
 static void report_warnings(struct ni_log *log, struct ni_findings *f)
 {
     for (unsigned i = 0; i < log->n; i++) {
@@ -908,7 +928,9 @@ static void report_warnings(struct ni_log *log, struct ni_findings *f)
         clear_marks(log);
         log->order[i]->mark = 1;
         ni_log_put_ranks(&who, log, 1);
-        ni_put(&t, "its first NCCL WARN, which nccl-init does not know. ");
+        ni_put(&t, "its first NCCL WARN, which nccl-init does not know");
+        put_stage(&t, log, r);
+        ni_put(&t, ". ");
         put_quoted_line(&t, log, &r->process->warn);
         ni_report(f, NI_F_LOG_WARN, who.buf, "%s", t.buf);
         return;
@@ -926,7 +948,11 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f)
 
 void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)
 {
-    if (ni_findings_has(f, NI_F_LOG_FAILED) || ni_findings_has(f, NI_F_LOG_UNFINISHED))
+    bool stopped = false;
+
+    for (unsigned i = 0; i < log->n; i++)
+        stopped |= ni_log_is_stopped(log->order[i]);
+    if (stopped || ni_findings_has(f, NI_F_LOG_FAILED) || ni_findings_has(f, NI_F_LOG_UNFINISHED))
         report_warnings(log, f);
 }
 

@@ -709,6 +709,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
 {
     ni_log_name_ranks(log);
     ni_log_sort_ranks(log);
+    ni_log_find_met(log);
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->is = flags_of(log, log->order[i]);
     if (log->n_rank == 0 && log->version == 0 && !has_fault(log))

@@ -10,6 +10,7 @@ struct ni_log_line {
     const char *p, *end;
     const char *message;    /* after NCCL's own header, else p */
     struct ni_log_rank *by; /* the process; NULL: not known */
+    struct ni_span source;  /* the source file that the record names, "bootstrap.cc:285" */
     int dev;
     bool info; /* of level INFO */
     bool warn; /* of level WARN */

@@ -15,8 +15,14 @@ bool ni_log_is_stopped(const struct ni_log_rank *r);
 bool ni_log_is_idle(const struct ni_log *log, const struct ni_log_rank *r);
 /* Returns the step in which a rank that did not finish stopped. */
 enum ni_log_step ni_log_stopped_step(const struct ni_log_rank *r);
+/* Notes of which ranks the others' lines show that all had met: NCCL exchanges their topology only
+   after that. Called once they are sorted. */
+void ni_log_find_met(struct ni_log *log);
 /* Returns that step in words. */
-const char *ni_log_step_text(const struct ni_log_rank *r);
+const char *ni_log_step_text(const struct ni_log *log, const struct ni_log_rank *r);
+/* Returns the step in which NCCL runs the code of a source file, "transport/net.cc:597";
+   NI_STEP_NONE: in several, or it is not known. */
+enum ni_log_step ni_log_step_of_source(struct ni_span source);
 /* Returns the word for that step, such as "topology"; permanent. */
 const char *ni_log_step_word(const struct ni_log_rank *r);
 

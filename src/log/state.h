@@ -98,6 +98,9 @@ struct ni_log_rank {
     /* the times in front of its first line and of its last, YYYYMMDDhhmmss; 0: there is none */
     uint64_t since, till;
     enum ni_log_step step;
+    /* the step to which the source files of its first WARN and of the way back from the error
+       belong; NI_STEP_NONE: they do not tell */
+    enum ni_log_step place;
     int attempt; /* the number in torchrun's path of its file, "attempt_1/"; 0: there is none */
     bool nvls, collnet;       /* collectives may use these, whose connections no line shows */
     struct ni_log_quote warn; /* its first NCCL WARN */
@@ -129,6 +132,7 @@ struct ni_log_rank {
     unsigned is, mark;
     bool earlier; /* of an attempt before the last one */
     bool later;   /* an earlier attempt had this rank */
+    bool met;     /* a rank of its communicator came farther than the bootstrap */
 };
 
 /* A fault, and the line in which it was seen first. */
@@ -204,6 +208,7 @@ struct ni_log {
     unsigned alone; /* processes, if there are several and each is a job of its own; else 0 */
     bool job_failed[NI_LOG_WORDS];   /* by commId: a rank of it failed */
     bool job_over[NI_LOG_WORDS];     /* by commId: an earlier attempt */
+    bool job_met[NI_LOG_WORDS];      /* by commId: a rank of it came farther than the bootstrap */
     bool old_in[NI_LOG_WORDS];       /* by file: it has processes of an earlier attempt */
     uint32_t now_last[NI_LOG_WORDS]; /* by file: first line of the last process that counts */
     uint32_t now_from[NI_LOG_WORDS]; /* by file: first line of a process that counts; 0: none */

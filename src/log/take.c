@@ -9,6 +9,7 @@
 #include "log/line.h"
 #include "log/patterns.h"
 #include "log/program.h"
+#include "log/stage.h"
 #include "log/state.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -177,6 +178,8 @@ static void take_header(struct ni_log_line *l, const char *at)
             from--;
         if (end - from > 2 && *from == '[' && end[-1] == ']' && l->dev < 0)
             l->dev = parse_number((struct ni_span){from + 1, (size_t)(end - from) - 2});
+        if (l->warn && has((struct ni_span){from, (size_t)(end - from)}, ".cc:"))
+            l->source = (struct ni_span){from, (size_t)(end - from)};
         name = origin(from, end);
     }
     if (l->whole)
@@ -581,6 +584,33 @@ static const char *kept_text(struct ni_log *log, struct ni_span s)
 
 /* ---- a line ---- */
 
+/* Returns the source file of a line on the way back from an error, "transport/net.cc:597 -> 2";
+   empty: it is none. */
+static struct ni_span source_of_return(struct ni_span message)
+{
+    const char *blank = memchr(message.p, ' ', message.n);
+    const struct ni_span word = {message.p, blank ? (size_t)(blank - message.p) : 0};
+    const struct ni_span rest = {message.p + word.n, message.n - word.n};
+
+    if (!has(word, ".cc:") || rest.n < 5 || memcmp(rest.p, " -> ", 4) != 0)
+        return (struct ni_span){message.p, 0};
+    return word;
+}
+
+/* Notes where in its initialisation an error was, by the source files that its WARN and the way back
+   from it name. The outermost of them tells. */
+static void take_source(const struct ni_log_line *l, struct ni_span message)
+{
+    struct ni_log_rank *p = l->by;
+    const struct ni_span source = l->warn ? l->source : source_of_return(message);
+    enum ni_log_step step;
+
+    if (p->step == NI_STEP_COMPLETE || source.n == 0)
+        return;
+    step = ni_log_step_of_source(source);
+    p->place = step > p->place ? step : p->place;
+}
+
 /* Keeps the first warning of a process, and its last line until it has a communicator. */
 static void take_words(struct ni_log_line *l, bool known)
 {
@@ -598,6 +628,7 @@ static void take_words(struct ni_log_line *l, bool known)
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
     size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;
 
+    take_source(l, message);
     /* "init.cc:160 -> 5", the way back from an error, and lines at exit do not show where the
        process was */
     if (p->step != NI_STEP_COMPLETE && !has(message, " -> ") &&

@@ -393,7 +393,13 @@ static const struct {
      "log.unfinished",
      "rank 0 (a): NCCL's initialisation did not end: the log stops while it chose the network"},
     {INIT("", "a", "0", "START"), "log.unfinished",
-     "the log stops in the bootstrap: not all ranks had met"},
+     "the log stops in the bootstrap, where the ranks meet, or while it read the topology"},
+    {"a:7:7 [0] NCCL INFO NCCL version 2.28.9+cuda12.9\n" INIT("", "a", "0", "START"),
+     "log.unfinished", "the log stops in the bootstrap: not all ranks had met"},
+    /* the place where an error was tells, too; that of another rank shows that all had met */
+    {INIT("", "a", "0", "START") "a:7:7 [0] bootstrap.cc:96 NCCL WARN words\n"
+                                 "a:7:7 [0] NCCL INFO transport/net.cc:597 -> 2\n",
+     "log.warn", "nccl-init does not know, in NCCL's initialisation, while it set up its channels"},
     {INIT("", "a", "0",
           "START") "a:7:7 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
      "log.unfinished", "the log stops while it waited for the other ranks' topology"},
@@ -415,7 +421,9 @@ static const struct {
     /* a warning that nobody knows */
     {BOTH "a:7:7 [0] x.cc:1 NCCL WARN Frobnication of the fabric\nncclInternalError: Internal "
           "check failed.\n",
-     "log.warn", "rank 0 (a): its first NCCL WARN, which nccl-init does not know. x.log:3: \"Frob"},
+     "log.warn",
+     "rank 0 (a): its first NCCL WARN, which nccl-init does not know, after NCCL's initialisation. "
+     "x.log:3: \"Frob"},
     /* NCCL's own diagnostics */
     {BOTH
      "a:7 NCCL DIAG [INFO] NCCL environment: mismatch across 2 ranks in comm 0x2 for NCCL_IB_HCA\n",
