@@ -95,6 +95,7 @@ struct ni_finding {
     ni_finding_number id;
     char subject[96]; /* "mlx5_6/1", "PCIDEVICE_X", a path */
     char message[NI_FINDING_MESSAGE];
+    bool in_refusal; /* the plan's reason to refuse the command says the same */
 };
 
 /* The findings, in the order in which they were reported. There is always room for the first of
@@ -107,9 +108,10 @@ struct ni_findings {
 };
 
 /* Adds a finding. Subject and arguments may be untrusted: bytes other than printable ASCII become
-   \xHH. The same id, subject and message are kept once. */
-void ni_report(struct ni_findings *f, ni_finding_number id, const char *subject, const char *fmt,
-               ...) NI_PRINTF(4, 5);
+   \xHH. The same id, subject and message are kept once. Returns the one that is kept; NULL: it was
+   only counted. */
+struct ni_finding *ni_report(struct ni_findings *f, ni_finding_number id, const char *subject,
+                             const char *fmt, ...) NI_PRINTF(4, 5);
 /* Sorts the findings from index `from` on by subject, id and message, for a caller that found them
    in an order without a meaning. */
 void ni_findings_sort(struct ni_findings *f, unsigned from);

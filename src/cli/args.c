@@ -219,18 +219,20 @@ static struct named demand_near(const struct ni_program *program, struct ni_span
     return (struct named){NULL, -1};
 }
 
-/* Joins the findings about unclear demands, from index `from` on, to one reason; those for which it
-   has no room are left off. */
-static void join_unclear(const struct ni_findings *all, unsigned from, struct ni_policy *policy)
+/* Joins the findings about unclear demands, from index `from` on, to one reason, for which the plan
+   refuses; those for which it has no room are left off. */
+static void join_unclear(struct ni_findings *all, unsigned from, struct ni_policy *policy)
 {
     for (unsigned i = from; i < all->n; i++) {
-        const struct ni_finding *f = &all->at[i];
+        struct ni_finding *f = &all->at[i];
         char line[sizeof(policy->unclear)];
 
-        if (f->id == NI_F_REQUIRE_UNCLEAR &&
-            ni_format(line, sizeof(line), "%s%s%s: %s", policy->unclear,
-                      policy->unclear[0] ? "; " : "", f->subject, f->message))
-            (void)ni_copy(policy->unclear, sizeof(policy->unclear), line);
+        if (f->id != NI_F_REQUIRE_UNCLEAR ||
+            !ni_format(line, sizeof(line), "%s%s%s: %s", policy->unclear,
+                       policy->unclear[0] ? "; " : "", f->subject, f->message))
+            continue;
+        (void)ni_copy(policy->unclear, sizeof(policy->unclear), line);
+        f->in_refusal = true;
     }
 }
 

@@ -154,13 +154,13 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
     write_line(ctx, &t);
 }
 
-/* Returns true if the finding is of a demand, and the line of ni_refuse says the same: its hint comes
-   below that line. */
+/* Returns true if the line of ni_refuse says what the finding says: its hint comes below that line.
+   Only these verbs refuse. */
 static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding *f)
 {
-    return (ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) != 0 && ctx->plan.refuse &&
-           ni_has_prefix(ni_finding_id(f->id), "require.") &&
-           strstr(ctx->plan.refuse_why, f->message);
+    const bool may_refuse = (ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) != 0;
+
+    return may_refuse && ctx->plan.refuse && f->in_refusal;
 }
 
 static void put_finding(const struct ni_context *ctx, struct ni_text *line,

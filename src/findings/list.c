@@ -9,8 +9,8 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
-void ni_report(struct ni_findings *f, ni_finding_number id, const char *subject, const char *fmt,
-               ...)
+struct ni_finding *ni_report(struct ni_findings *f, ni_finding_number id, const char *subject,
+                             const char *fmt, ...)
 {
     struct ni_finding it = {.id = id};
     bool has[NI_F_END] = {false};
@@ -26,18 +26,20 @@ void ni_report(struct ni_findings *f, ni_finding_number id, const char *subject,
     va_end(ap);
     ni_quote(&message, m.buf);
     for (unsigned i = 0; i < f->n; i++) {
-        const struct ni_finding *old = &f->at[i];
+        struct ni_finding *old = &f->at[i];
 
         if (old->id == id && strcmp(old->subject, it.subject) == 0 &&
             strcmp(old->message, it.message) == 0)
-            return;
+            return old;
         again += has[old->id];
         has[old->id] = true;
     }
-    if (!has[id] || again < NI_MAX_AGAIN)
-        f->at[f->n++] = it;
-    else
+    if (has[id] && again >= NI_MAX_AGAIN) {
         f->dropped++;
+        return NULL;
+    }
+    f->at[f->n] = it;
+    return &f->at[f->n++];
 }
 
 static int cmp(const void *x, const void *y)

@@ -324,11 +324,14 @@ static void refuse_demand(const struct ni_work *w, const struct demand *d, ni_fi
     put_demand(&demand, w->policy, d);
     const bool fits = ni_format(all, sizeof(all), "%s%s%s, but %s", plan->refuse_why,
                                 plan->refuse ? "; " : "", demand.buf, why);
-    if (!plan->refuse || fits)
+    const bool told = !plan->refuse || fits;
+    if (told)
         (void)ni_copy(plan->refuse_why, sizeof(plan->refuse_why), all);
     plan->refuse = true;
     (void)ni_copyn(option, sizeof(option), demand.buf, strcspn(demand.buf, "="));
-    ni_report(w->f, id, option, "%s, but %s", demand.buf, why);
+    struct ni_finding *finding = ni_report(w->f, id, option, "%s, but %s", demand.buf, why);
+    if (finding && told)
+        finding->in_refusal = true;
 }
 
 void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why)

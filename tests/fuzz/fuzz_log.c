@@ -62,6 +62,18 @@ static void check_reports(const struct ni_log *log, const struct ni_findings *f)
     json_decref(top);
 }
 
+static bool are_same(const struct ni_findings *f, const struct ni_findings *g)
+{
+    for (unsigned i = 0; i < f->n && i < g->n; i++) {
+        const struct ni_finding *a = &f->at[i], *b = &g->at[i];
+
+        if (a->id != b->id || strcmp(a->subject, b->subject) != 0 ||
+            strcmp(a->message, b->message) != 0)
+            return false;
+    }
+    return f->n == g->n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct ni_findings f, g;
@@ -70,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     FUZZ_CHECK(strcmp(log->sentence, again->sentence) == 0, "%s, and %s", log->sentence,
                again->sentence);
-    FUZZ_CHECK(f.n == g.n && memcmp(f.at, g.at, f.n * sizeof(f.at[0])) == 0, "other findings");
+    FUZZ_CHECK(are_same(&f, &g), "other findings");
     FUZZ_CHECK(log->failed == again->failed, "another status");
     check_reports(log, &f);
     free(log);

@@ -52,6 +52,8 @@ static void refused(unsigned bit, ni_finding_number id, const char *why)
     assert_true(has(id));
     if (!strstr(node.plan.refuse_why, why))
         fail_msg("`%s` is not in `%s`", why, node.plan.refuse_why);
+    for (unsigned i = 0; i < node.findings.n; i++)
+        assert_int_equal(node.findings.at[i].in_refusal, node.findings.at[i].id == id);
     assert_true(ni_has_prefix(node.plan.refuse_why, "--require="));
 }
 
