@@ -5,15 +5,36 @@
 
 #include <string.h>
 
+#include "cli/say.h"
 #include "findings/job.h"
+#include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
-const char *const ni_outcome_words[] = {
-    [NI_JOB_BAD] = "bad",
-    [NI_JOB_UNTESTED] = "not tested",
-    [NI_JOB_GOOD] = "good",
+const struct ni_outcome_form ni_outcome_forms[] = {
+    [NI_JOB_BAD] = {'b', "bad", NI_EXIT_FAILED},
+    [NI_JOB_UNTESTED] = {'n', "not tested", 0},
+    [NI_JOB_GOOD] = {'g', "good", 0},
+    [NI_JOB_LATE] = {'l', NULL, NI_EXIT_FAILED},
 };
+
+enum ni_outcome ni_outcome_of_byte(char byte)
+{
+    for (unsigned i = 0; i < NI_COUNT(ni_outcome_forms); i++) {
+        if (ni_outcome_forms[i].byte == byte)
+            return (enum ni_outcome)i;
+    }
+    return NI_JOB_UNTOLD;
+}
+
+enum ni_outcome ni_outcome_of_word(const char *text)
+{
+    for (unsigned i = 0; i < NI_JOB_OUTCOMES; i++) {
+        if (ni_has_prefix(text, ni_outcome_forms[i].word))
+            return (enum ni_outcome)i;
+    }
+    return NI_JOB_UNTOLD;
+}
 
 struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail)
 {
@@ -113,7 +134,7 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct n
         rails += job->tally[i].verdict > NI_RAIL_GONE;
         good += job->tally[i].verdict == NI_RAIL_GOOD;
     }
-    ni_putf(to, "%s: ", ni_outcome_words[outcome]);
+    ni_putf(to, "%s: ", ni_outcome_forms[outcome].word);
     if (all > 0)
         ni_putf(to, "%s%s%s; ", first->subject, first->subject[0] ? ": " : "", first->message);
     if (all > 1)

@@ -109,12 +109,22 @@ struct ni_job {
     int64_t median; /* the median of the full rounds' writes and reads, in parts of the rates */
 };
 
-/* How the preflight of a job ended. */
+/* How the preflight of a job ended. Pods tell each other the number of one of the first three. */
 enum ni_outcome {
     NI_JOB_BAD,
     NI_JOB_UNTESTED, /* nothing is wrong, but no rail was tried: there is none */
     NI_JOB_GOOD,
-    NI_JOB_OUTCOMES
+    NI_JOB_OUTCOMES,
+    /* no verdict yet */
+    NI_JOB_LATE = NI_JOB_OUTCOMES, /* this pod found no other one in time, and is to judge itself */
+    NI_JOB_UNTOLD                  /* there is nothing that says how it ended */
+};
+
+/* What stands for an outcome. */
+struct ni_outcome_form {
+    char byte;        /* what the process that met the pods tells its parent */
+    const char *word; /* for people, programs and --once; NULL: none of them meets it */
+    int status;       /* the exit status of the verb */
 };
 
 /* The verdict of pod 0 on the job; or, if pod 0 was not reached, the reason. */
@@ -133,8 +143,12 @@ void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);
 /* Puts "rank 3" or "ranks 0-3, 7, ...": the numbers whose entry is `value`, of n. */
 void ni_put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
                     uint8_t value);
-/* Words by enum ni_outcome, for people and programs. */
-extern const char *const ni_outcome_words[];
+/* By enum ni_outcome. */
+extern const struct ni_outcome_form ni_outcome_forms[];
+/* Returns the outcome of that byte; NI_JOB_UNTOLD: none has it. */
+enum ni_outcome ni_outcome_of_byte(char byte);
+/* Returns the outcome with whose word the text begins; NI_JOB_UNTOLD: none. */
+enum ni_outcome ni_outcome_of_word(const char *text);
 /* Judges the job by its findings. strict: a warning counts as an error. */
 enum ni_outcome ni_outcome_of(const struct ni_job *job, const struct ni_findings *f, bool strict);
 /* Puts the first sentence of the result, with "good: ", "bad: " or "not tested: " in front. */

@@ -198,10 +198,8 @@ enum {
     ENDED_MS = 1500 /* from a signal until the child has said for whom it waited */
 };
 
-/* The byte that the child sends, and that --once keeps: the first letter of the outcome's word.
-   UNTOLD: none. */
-enum verdict { UNTOLD, GOOD = 'g', NOT_TESTED = 'n', BAD = 'b', LATE = 'l' };
-/* Bytes before that: waiting for pods is over; or it was ended by a signal, after saying so. */
+/* Bytes of the child before that of the outcome: waiting for pods is over; or it was ended by a
+   signal, after saying so. */
 enum { BEGUN = 'w', ENDED = 'e' };
 
 /* Writes a text of ni_long_text in a file beside the output, and frees it. An exit status. */
@@ -269,17 +267,6 @@ static bool is_enough(const struct ni_context *ctx, enum ni_outcome outcome)
     return outcome == NI_JOB_GOOD;
 }
 
-static enum verdict byte_of(enum ni_outcome outcome)
-{
-    static const enum verdict byte[NI_JOB_OUTCOMES] = {
-        [NI_JOB_BAD] = BAD,
-        [NI_JOB_UNTESTED] = NOT_TESTED,
-        [NI_JOB_GOOD] = GOOD,
-    };
-
-    return byte[outcome];
-}
-
 /* Prints the result: all of it at pod 0, only the sentence elsewhere. `run`, whose standard output
    is the command's, logs it. refused: the command is refused, which says the sentence. Returns
    false if a file or the report could not be printed; a file that `run` could not print does not
@@ -303,8 +290,8 @@ static bool print_verdict(struct ni_context *ctx, const struct ni_verdict *verdi
 }
 
 /* Prints the result, and if it is not enough refuses the command or leaves the reason. Returns the
-   verdict: bad as well if it is not enough for this pod, or could not be printed. */
-static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
+   outcome: bad as well if it is not enough for this pod, or could not be printed. */
+static enum ni_outcome conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
 {
     const bool enough = is_enough(ctx, verdict->outcome);
     const bool refused = must_pass(ctx) && !enough;
@@ -319,7 +306,7 @@ static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *ve
         (void)ni_refuse(ctx, ctx->plan.refuse_why, NI_LEAVE_FINDINGS);
     else if (!enough && ctx->verb != NI_VERB_RUN)
         ni_leave_reason(ctx, why.buf, NI_LEAVE_FINDINGS);
-    return enough && printed ? byte_of(verdict->outcome) : BAD;
+    return enough && printed ? verdict->outcome : NI_JOB_BAD;
 }
 
 /* Returns true in the first network namespace, which alone has this sysctl
@@ -526,9 +513,9 @@ static void let_end(pid_t child, int fd)
 }
 
 /* Waits until the child has written its byte or is gone, a signal came, or the time is over.
-   Returns the byte. It sleeps: thousands of pods that look again and again would leave no time for
-   the meeting. A byte, because there is no exit status if SIGCHLD is ignored. */
-static enum verdict listen_to(pid_t pid, int child, int signals, int64_t within_ms, bool *late)
+   Returns the outcome of that byte. It sleeps: thousands of pods that look again and again would
+   leave no time for the meeting. A byte, because there is no exit status if SIGCHLD is ignored. */
+static enum ni_outcome listen_to(pid_t pid, int child, int signals, int64_t within_ms, bool *late)
 {
     struct pollfd p[2] = {{.fd = child, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     int64_t until_ms = ni_now_ms() + within_ms + SLACK_MS;
@@ -546,15 +533,18 @@ static enum verdict listen_to(pid_t pid, int child, int signals, int64_t within_
             break;
         if (n < 0 || !p[0].revents)
             continue;
-        if (byte != BEGUN)
-            return byte == GOOD || byte == NOT_TESTED || byte == LATE ? (enum verdict)byte : BAD;
+        if (byte != BEGUN) {
+            const enum ni_outcome told = ni_outcome_of_byte(byte);
+
+            return told != NI_JOB_UNTOLD ? told : NI_JOB_BAD;
+        }
         if (!begun)
             until_ms = ni_now_ms() + ni_rounds_ms(own_move_ms()) + LAST_MS;
         begun = true;
     }
     if (p[1].revents != 0 && !begun)
         let_end(pid, child);
-    return UNTOLD;
+    return NI_JOB_UNTOLD;
 }
 
 /* Returns true if this pod found nobody and is to judge itself. */
@@ -563,20 +553,20 @@ static bool is_late(const struct ni_verdict *verdict)
     return verdict->nobody && ni_preflight_options.late == NI_LATE_SELFTEST;
 }
 
-/* Is the child: meets the other pods, writes the verdict to the parent as one byte, and ends. */
+/* Is the child: meets the other pods, writes the outcome to the parent as one byte, and ends. */
 static _Noreturn void be_child(struct ni_context *ctx, const struct ni_party *party,
                                struct ni_wait *wait, struct ni_verdict *verdict)
 {
-    char byte;
+    enum ni_outcome outcome;
 
     (void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = note_end}, NULL);
     ni_wait_unblock(wait);
     ni_ignore_sigxfsz();
     meet_pods(ctx, party, verdict);
     say_begun(NULL);
-    /* LATE: the parent judges, for a self-test needs what was given up here */
-    byte = (char)(is_late(verdict) ? LATE : conclude(ctx, verdict));
-    _exit(write(to_parent, &byte, 1) == 1 ? 0 : 1);
+    /* of a late pod the parent judges, for a self-test needs what was given up here */
+    outcome = is_late(verdict) ? NI_JOB_LATE : conclude(ctx, verdict);
+    _exit(write(to_parent, &ni_outcome_forms[outcome].byte, 1) == 1 ? 0 : 1);
 }
 
 /* Says why there is no verdict of a child that is late. */
@@ -596,11 +586,11 @@ static void explain_lateness(const struct ni_party *party, struct ni_verdict *re
 
 /* Lets a child process do the preflight, so that no memory, descriptor or capability of it stays
    in the command. */
-static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *party)
+static enum ni_outcome ask_child(struct ni_context *ctx, const struct ni_party *party)
 {
     struct ni_verdict verdict = {.line = "bad: the process of preflight was killed, or crashed"};
     const int64_t within_ms = (int64_t)ni_preflight_options.within * 1000;
-    enum verdict told = UNTOLD;
+    enum ni_outcome told = NI_JOB_UNTOLD;
     struct ni_children children;
     struct ni_wait wait;
     bool late = false;
@@ -623,22 +613,22 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
     if (pid > 0)
         told = listen_to(pid, fd[0], signals, within_ms, &late);
     if (late && ni_preflight_options.late == NI_LATE_SELFTEST)
-        told = LATE;
+        told = NI_JOB_LATE;
     else if (late)
         explain_lateness(party, &verdict);
     (void)close(fd[0]);
     (void)close(signals);
     ni_children_end(&children, pid); /* the child has nothing more to do */
     ni_wait_end(&wait);              /* a signal that came meanwhile may end the program here */
-    return told != UNTOLD ? told : conclude(ctx, &verdict);
+    return told != NI_JOB_UNTOLD ? told : conclude(ctx, &verdict);
 }
 
 /* Why a pod meets no others. */
 enum loner { ONLY_POD, LATE_POD };
 
 /* Judges a pod that meets no others by its self-test. */
-static enum verdict judge_loner(struct ni_context *ctx, const struct ni_trials *trials,
-                                enum loner loner)
+static enum ni_outcome judge_loner(struct ni_context *ctx, const struct ni_trials *trials,
+                                   enum loner loner)
 {
     const bool late = loner == LATE_POD;
     struct ni_text why = NI_TEXT(NI_REASON);
@@ -658,7 +648,7 @@ static enum verdict judge_loner(struct ni_context *ctx, const struct ni_trials *
                         "no other pod was found within %u s; this pod starts late",
                         ni_preflight_options.within);
     (void)ni_format(verdict.line, sizeof(verdict.line), "%s: %s: %s",
-                    ni_outcome_words[verdict.outcome], what,
+                    ni_outcome_forms[verdict.outcome].word, what,
                     why.len > 0 ? why.buf : "there is no other pod");
     return conclude(ctx, &verdict);
 }
@@ -673,8 +663,8 @@ static const char kept_by[] = ": nccl-init preflight: ";
 static void put_kept(struct ni_text *t, enum ni_outcome outcome, const struct ni_party *party,
                      const char *print)
 {
-    ni_putf(t, "%s%s%u/%u %s %s\n", ni_outcome_words[outcome], kept_by, party->rank, party->ranks,
-            party->key, print);
+    ni_putf(t, "%s%s%u/%u %s %s\n", ni_outcome_forms[outcome].word, kept_by, party->rank,
+            party->ranks, party->key, print);
 }
 
 /* Puts the fingerprint of this attempt, for --once; "": it is not asked for, or not known. */
@@ -720,35 +710,29 @@ static bool stops_command(const struct ni_options *o)
            (o->policy.preflight == NI_DEMAND_WARN && o->strict);
 }
 
-/* Returns the outcome whose word begins with that byte. */
-static enum ni_outcome outcome_of_byte(char byte)
-{
-    if (byte == GOOD)
-        return NI_JOB_GOOD;
-    return byte == NOT_TESTED ? NI_JOB_UNTESTED : NI_JOB_BAD;
-}
-
-/* Finds the verdict that --once has kept. One that is not good does not count if the command needs
+/* Finds the outcome that --once has kept. One that is not good does not count if the command needs
    a good one. */
-static enum verdict find_kept(const struct ni_options *o, const struct ni_party *party,
-                              const char *print)
+static enum ni_outcome find_kept(const struct ni_options *o, const struct ni_party *party,
+                                 const char *print)
 {
-    char seen[KEPT] = "";
+    char seen[KEPT + 1] = "";
     const ssize_t n = print[0] ? read_kept(ni_preflight_options.once, seen) : -ENOENT;
-    const enum ni_outcome outcome = outcome_of_byte(seen[0]);
+    const enum ni_outcome outcome = ni_outcome_of_word(seen);
     const bool tcp = outcome == NI_JOB_UNTESTED && o->policy.mode == NI_MODE_TCP;
     struct ni_text kept = NI_TEXT(KEPT);
 
+    if (outcome == NI_JOB_UNTOLD)
+        return outcome;
     put_kept(&kept, outcome, party, print);
     if (n != (ssize_t)kept.len || memcmp(seen, kept.buf, kept.len) != 0)
-        return UNTOLD;
+        return NI_JOB_UNTOLD;
     if (outcome != NI_JOB_GOOD && !tcp && stops_command(o))
-        return UNTOLD;
-    return byte_of(outcome);
+        return NI_JOB_UNTOLD;
+    return outcome;
 }
 
-/* Writes the verdict into the file of --once, if that is new, empty or an earlier verdict. */
-static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_party *party,
+/* Writes the outcome into the file of --once, if that is new, empty or an earlier verdict. */
+static void keep(struct ni_context *ctx, enum ni_outcome outcome, const struct ni_party *party,
                  const char *print)
 {
     const char *path = ni_preflight_options.once;
@@ -764,7 +748,7 @@ static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_p
                path);
         return;
     }
-    put_kept(&text, outcome_of_byte((char)verdict), party, print);
+    put_kept(&text, outcome, party, print);
     /* a write beyond the limit would raise SIGXFSZ, whose disposition is the command's */
     if (r >= 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && text.len > limit.rlim_cur)
         r = -EFBIG;
@@ -781,15 +765,15 @@ static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_p
 static void judge_without_meeting(const struct ni_options *o, const struct ni_party *party,
                                   const char *print, struct ni_verdict *ret)
 {
-    const enum verdict kept = find_kept(o, party, print);
+    const enum ni_outcome kept = find_kept(o, party, print);
 
     if (party->stand_aside) {
         *ret = (struct ni_verdict){.outcome = NI_JOB_GOOD,
                                    .line = "good: left to local rank 0 of this pod"};
-    } else if (kept != UNTOLD) {
-        ret->outcome = outcome_of_byte((char)kept);
+    } else if (kept != NI_JOB_UNTOLD) {
+        ret->outcome = kept;
         (void)ni_format(ret->line, sizeof(ret->line), "%s: from an earlier start, kept in %.256s",
-                        ni_outcome_words[ret->outcome], ni_preflight_options.once);
+                        ni_outcome_forms[kept].word, ni_preflight_options.once);
     } else if (party->named && party->ranks > 1 && !ni_preflight_options.secret &&
                o->policy.preflight == NI_DEMAND_REQUIRE && is_host_network()) {
         (void)ni_copy(
@@ -800,51 +784,63 @@ static void judge_without_meeting(const struct ni_options *o, const struct ni_pa
     }
 }
 
-/* Does the preflight, unless --once has kept a verdict or another process of this pod does it. An
-   exit status. */
-static int prove(struct ni_context *ctx, const struct ni_trials *trials)
+/* Finds the pods of the job. false: why says what is wrong or missing. */
+static bool find_own_party(const struct ni_context *ctx, struct ni_party *ret, struct ni_text *why)
 {
-    const struct ni_options *o = &ctx->options;
-    struct ni_verdict verdict = {.outcome = NI_JOB_BAD};
     struct ni_party_options told = ni_preflight_options.party;
-    struct ni_text why = NI_TEXT(512);
-    struct ni_party party;
-    enum verdict is;
-    char self[NI_MEET_PEERS] = "", print[NI_FINGERPRINT];
+    char self[NI_MEET_PEERS] = "";
 
     (void)gethostname(self, sizeof(self) - 1);
     told.self = self;
-    if (!ni_find_party(&ctx->own, &told, &party, &why)) {
-        if (ctx->verb != NI_VERB_RUN)
-            return ni_usage(ctx, "%s", why.buf);
-        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
-        (void)conclude(ctx, &verdict);
-        return NI_EXIT_REFUSED;
-    }
-    take_fingerprint(ctx, &party, print);
-    judge_without_meeting(o, &party, print, &verdict);
+    return ni_find_party(&ctx->own, &told, ret, why);
+}
+
+/* Does the preflight, unless --once has kept a verdict or another process of this pod does it. */
+static enum ni_outcome prove(struct ni_context *ctx, const struct ni_party *party,
+                             const struct ni_trials *trials)
+{
+    const struct ni_options *o = &ctx->options;
+    struct ni_verdict verdict = {.outcome = NI_JOB_BAD};
+    char print[NI_FINGERPRINT];
+    enum ni_outcome outcome;
+
+    take_fingerprint(ctx, party, print);
+    judge_without_meeting(o, party, print, &verdict);
     if (verdict.line[0])
-        return conclude(ctx, &verdict) != BAD ? 0 : NI_EXIT_FAILED;
-    is = party.ranks == 1 ? judge_loner(ctx, trials, ONLY_POD) : ask_child(ctx, &party);
-    if (is == LATE)
-        return judge_loner(ctx, trials, LATE_POD) != BAD ? 0 : NI_EXIT_FAILED;
+        return conclude(ctx, &verdict);
+    outcome = party->ranks == 1 ? judge_loner(ctx, trials, ONLY_POD) : ask_child(ctx, party);
+    if (outcome == NI_JOB_LATE)
+        return judge_loner(ctx, trials, LATE_POD);
     /* a pod that has started its command does not come to another meeting */
-    if (print[0] && (is != BAD || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))
-        keep(ctx, is, &party, print);
-    return is != BAD ? 0 : NI_EXIT_FAILED;
+    if (print[0] &&
+        (outcome != NI_JOB_BAD || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))
+        keep(ctx, outcome, party, print);
+    return outcome;
 }
 
 int ni_cmd_preflight(struct ni_context *ctx)
 {
+    struct ni_text why = NI_TEXT(512);
+    struct ni_party party;
     int r;
 
     ctx->acts = true;
     r = ni_flow(ctx);
-
-    return r != 0 ? r : prove(ctx, NULL);
+    if (r != 0)
+        return r;
+    if (!find_own_party(ctx, &party, &why))
+        return ni_usage(ctx, "%s", why.buf);
+    return ni_outcome_forms[prove(ctx, &party, NULL)].status;
 }
 
-bool ni_preflight_allows(struct ni_context *ctx, const struct ni_trials *trials)
+enum ni_outcome ni_preflight_first(struct ni_context *ctx, const struct ni_trials *trials)
 {
-    return prove(ctx, trials) == 0 || !stops_command(&ctx->options);
+    struct ni_verdict verdict = {.outcome = NI_JOB_BAD};
+    struct ni_text why = NI_TEXT(512);
+    struct ni_party party;
+
+    if (find_own_party(ctx, &party, &why))
+        return prove(ctx, &party, trials);
+    (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
+    return conclude(ctx, &verdict);
 }

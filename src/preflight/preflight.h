@@ -3,20 +3,19 @@
 #ifndef NCCL_INIT_PREFLIGHT_PREFLIGHT_H
 #define NCCL_INIT_PREFLIGHT_PREFLIGHT_H
 
-#include <stdbool.h>
-
 #include "cli/context.h"
 #include "cli/option.h"
 #include "cli/program.h"
+#include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "selftest/trials.h"
 
 ni_verb_fn ni_cmd_preflight;
 
-/* Does --preflight of `run`: meets the other pods, in a child without capabilities. false: a good
-   verdict was demanded, and there is none; the reason was printed. Nothing of the preflight stays
-   behind. trials: of a self-test that was made already; NULL: none. */
-bool ni_preflight_allows(struct ni_context *ctx, const struct ni_trials *trials);
+/* Does --preflight of `run`: meets the other pods, in a child without capabilities. Returns how it
+   ended; bad as well if it is not enough for a demand, which then has refused the command. Nothing
+   of the preflight stays behind. trials: of a self-test that was made already; NULL: none. */
+enum ni_outcome ni_preflight_first(struct ni_context *ctx, const struct ni_trials *trials);
 
 struct ni_preflight_options {
     struct ni_party_options party;

@@ -140,7 +140,7 @@ void ni_put_preflight_json(struct ni_text *out, const struct ni_view *view,
 {
     struct ni_json j = ni_json_report(out);
 
-    ni_json_text(&j, "verdict", ni_outcome_words[verdict->outcome]);
+    ni_json_text(&j, "verdict", ni_outcome_forms[verdict->outcome].word);
     ni_json_text(&j, "line", verdict->line);
     if (verdict->job)
         job_json(&j, view, verdict->job);

@@ -108,16 +108,15 @@ static bool has_own_settings(const struct ni_plan *plan)
     return false;
 }
 
-enum preflight { PREFLIGHT_BAD, PREFLIGHT_NOT_BAD };
-
-/* Says why a demand or --strict stops the command; NULL: neither does. */
-static const char *refusal_of(const struct ni_context *ctx, enum preflight preflight)
+/* Says why a demand or --strict stops the command; NULL: neither does. preflight: how it ended;
+   NI_JOB_UNTOLD: it was not done yet, or is not asked for. */
+static const char *refusal_of(const struct ni_context *ctx, enum ni_outcome preflight)
 {
     if (ctx->plan.refuse)
         return ctx->plan.refuse_why;
     if (!ctx->options.strict)
         return NULL;
-    if (preflight == PREFLIGHT_BAD)
+    if (preflight == NI_JOB_BAD)
         return "--strict, and the preflight is bad";
     return ni_exit_status(ctx) != 0 ? "--strict, and there are warnings or errors" : NULL;
 }
@@ -140,7 +139,7 @@ static int start(struct ni_context *ctx, const char **refusal)
         ni_putf(&lost, "%s (%s)", no_room, ni_errno_name(envp ? E2BIG : ENOMEM));
         ni_report(&ctx->findings, NI_F_EXEC_NO_ROOM, ctx->operands[0], "%s", lost.buf);
         ni_refuse_demand(&ctx->work, ~0U, lost.buf);
-        *refusal = refusal_of(ctx, PREFLIGHT_NOT_BAD);
+        *refusal = refusal_of(ctx, NI_JOB_UNTOLD);
         ni_say_findings(ctx);
         if (*refusal)
             return 0;
@@ -157,6 +156,7 @@ int ni_cmd_run(struct ni_context *ctx)
     const struct ni_policy *policy = &ctx->options.policy;
     const bool off = policy->mode == NI_MODE_OFF;
     const struct ni_trials *trials = NULL;
+    enum ni_outcome preflight = NI_JOB_UNTOLD;
     const char *refusal = NULL;
 
     if (!*ctx->operands)
@@ -174,17 +174,18 @@ int ni_cmd_run(struct ni_context *ctx)
         trials =
             ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
     ni_say_findings(ctx);
-    refusal = refusal_of(ctx, PREFLIGHT_NOT_BAD);
-    const bool allowed = !refusal && (ctx->options.policy.preflight == NI_DEMAND_OFF ||
-                                      ni_preflight_allows(ctx, trials));
-    if (allowed) {
+    refusal = refusal_of(ctx, NI_JOB_UNTOLD);
+    if (!refusal && policy->preflight != NI_DEMAND_OFF)
+        preflight = ni_preflight_first(ctx, trials);
+    /* a demand that the preflight does not meet has refused the command already */
+    const bool refused = preflight == NI_JOB_BAD && policy->preflight == NI_DEMAND_REQUIRE;
+    if (preflight == NI_JOB_BAD && !refused)
+        refusal = refusal_of(ctx, preflight);
+    if (!refusal && !refused) {
         r = start(ctx, &refusal);
         if (!refusal)
             return r;
     }
-    /* a demand for a good verdict has reported it already */
-    if (!refusal && (policy->require & NI_REQUIRE_PREFLIGHT) == 0)
-        refusal = refusal_of(ctx, PREFLIGHT_BAD);
     if (refusal)
         (void)ni_refuse(ctx, refusal, NI_LEAVE_FINDINGS);
     ni_leave_snapshot(ctx, ni_run_options.refusal_snapshot);

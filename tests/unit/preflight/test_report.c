@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Protects: whatever the pods of a job tell, comparing, judging and the three reports end, and what
-   they write is text, JSON and XML, of a bounded number of findings. */
+   they write is text, JSON and XML, of a bounded number of findings; an outcome has one byte and one
+   word. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -221,8 +222,22 @@ static void nonsense(void **state)
     ni_free_text(&report);
 }
 
+/* Each outcome is found again by what stands for it; what ends no preflight stands for none. */
+static void outcomes(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i <= NI_JOB_LATE; i++)
+        assert_int_equal(ni_outcome_of_byte(ni_outcome_forms[i].byte), i);
+    for (unsigned i = 0; i < NI_JOB_OUTCOMES; i++)
+        assert_int_equal(ni_outcome_of_word(ni_outcome_forms[i].word), i);
+    assert_int_equal(ni_outcome_of_byte('\0'), NI_JOB_UNTOLD);
+    assert_int_equal(ni_outcome_of_byte('w'), NI_JOB_UNTOLD);
+    assert_int_equal(ni_outcome_of_word(""), NI_JOB_UNTOLD);
+    assert_int_equal(ni_outcome_of_word("late"), NI_JOB_UNTOLD);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nonsense)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nonsense), cmocka_unit_test(outcomes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
