@@ -14,8 +14,7 @@
 
 enum {
     TOLD = 2, /* pairs that a sentence names */
-    SUBJECT = 64,
-    MANY_RESENT = 10 /* fewer may come from a link that has just come up */
+    SUBJECT = 64
 };
 
 /* The kinds of bad paths, in the order in which they are reported. Software RDMA varies by itself:
@@ -80,6 +79,9 @@ static void put_how(struct ni_text *t, const struct ni_job *job, const struct ki
     if (queue->step != NI_PAIR_DONE) {
         ni_put_failure(
             t, &(struct ni_pair_result){.step = queue->step, .err = queue->err, .wc = queue->wc});
+    } else if (x->queue[q].verdict == NI_PATH_LOSSY && queue->late == 0) {
+        ni_putf(t, "packets were sent again %u time%s alone", queue->resent,
+                ni_plural(queue->resent));
     } else if (x->queue[q].verdict == NI_PATH_LOSSY) {
         ni_putf(t, "%u acknowledgement%s came late, the last after %lld ms", queue->late,
                 ni_plural(queue->late), (long long)queue->slowest_ns / 1000000);
@@ -155,7 +157,7 @@ static void report_kind(const struct ni_job *job, unsigned rail, const struct ki
 static bool has_resent(const struct ni_job *job, const struct ni_pair_result *x, unsigned rail)
 {
     return x->pair.rail == rail && x->full && !x->software && x->step == NI_PAIR_DONE &&
-           x->resent >= MANY_RESENT && !ni_is_bad_path(job, x);
+           x->resent >= NI_MANY_RESENT && !ni_is_bad_path(job, x);
 }
 
 /* Reports a rail on which packets were lost while all pods moved data. */

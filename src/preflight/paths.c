@@ -22,10 +22,14 @@ enum {
     /* so often it is slow before it is called that, apart in time: others may have filled it, or
        flow control stopped it, for a moment */
     TRIES = 4,
+    /* percent of the rate: who resends and has less shares the path with others, and a full switch
+       without flow control drops packets */
+    FULL = 70,
     LOSSY = 3,   /* late acknowledgements on a quiet fabric; fewer may be a host's */
     FAILED = -2, /* scores below all others */
     LATE = -1,
-    UNMEASURED = 100
+    UNMEASURED = 100,
+    RESENDS = 101 /* ... above them: what is slow is tried first */
 };
 
 /* ---- medians ---- */
@@ -135,6 +139,14 @@ static int64_t least_of(const struct ni_pair_result *x, unsigned q)
     return write < read ? write : read;
 }
 
+/* Returns true if packets were sent again while the queue pair moved. Devices with adaptive
+   retransmission do so after microseconds: no acknowledgement is late, and the rate hardly tells it.
+   SoftRoCE loses packets when the host is busy. */
+static bool resends(const struct ni_pair_result *x, unsigned q)
+{
+    return !x->software && x->queue[q].resent >= NI_MANY_RESENT;
+}
+
 /* Rates a queue pair: the worse, the less; in percent of the median, where it was measured. Which
    of its queue pairs a host with software RDMA serves first says nothing: there the pair counts. */
 static int64_t score_of(const struct ni_pair_result *x, unsigned q)
@@ -146,6 +158,8 @@ static int64_t score_of(const struct ni_pair_result *x, unsigned q)
         return FAILED;
     if (x->queue[q].late > 0)
         return LATE;
+    if (resends(x, q) && least * 100 >= median * SUSPECT)
+        return RESENDS + INT32_MAX / x->queue[q].resent;
     return median > 0 && least > 0 ? least * 100 / median : UNMEASURED;
 }
 
@@ -177,14 +191,14 @@ static void suspect(struct ni_pair_result *x, const struct limits *limits)
     for (unsigned q = 0; q < x->n_queue; q++) {
         if (!takes_part(x, q))
             continue;
-        const bool bad = score_of(x, q) < enough || slow;
+        const bool bad = score_of(x, q) < enough || slow || resends(x, q);
 
         x->queue[q].verdict = bad ? NI_PATH_SUSPECT : NI_PATH_GOOD;
         suspects += bad;
         tried++;
     }
     for (unsigned q = 0; q < x->n_queue && suspects == tried && !slow; q++)
-        if (score_of(x, q) >= 0)
+        if (score_of(x, q) >= 0 && !resends(x, q))
             x->queue[q].verdict = NI_PATH_GOOD;
 }
 
@@ -282,8 +296,8 @@ unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind)
 
 /* ---- what a quiet round says ---- */
 
-/* Judges a queue pair that was tried again. usual: what a pair moves in the median; 0: its rate
-   says nothing, for others moved as well. */
+/* Judges a queue pair that was tried again. usual: what a pair moves in the median; 0: its rate and
+   what it sent again say nothing, for others moved as well. */
 static enum ni_path_verdict judge(const struct ni_pair_result *x, unsigned q, int64_t usual)
 {
     if (x->queue[q].step != NI_PAIR_DONE)
@@ -291,44 +305,84 @@ static enum ni_path_verdict judge(const struct ni_pair_result *x, unsigned q, in
     if (x->queue[q].late >= LOSSY)
         return NI_PATH_LOSSY;
     const int64_t least = x->software ? least_of_pair(x) : least_of(x, q);
+
+    if (usual > 0 && resends(x, q) && least * 100 >= FULL * (int64_t)NI_JOB_PARTS)
+        return NI_PATH_LOSSY;
     return least > 0 && least * 100 < usual * SLOW ? NI_PATH_SLOW : NI_PATH_GOOD;
 }
 
-/* Judges a pair by its second try. */
+/* Returns true if it takes several tries to believe that: others may have filled the path, or made a
+   switch drop packets, for a moment. An acknowledgement that is late shows the loss itself. */
+static bool needs_tries(const struct ni_pair_result *x, unsigned q, enum ni_path_verdict verdict)
+{
+    return verdict == NI_PATH_SLOW || (verdict == NI_PATH_LOSSY && x->queue[q].late < LOSSY);
+}
+
+/* Returns true if the queue pair is tried again for what its port sent again, and for nothing else: it
+   was not slow, and others may fill its path now. */
+static bool only_resends(const struct ni_pair_result *of, unsigned q)
+{
+    return score_of(of, q) > UNMEASURED &&
+           least_of_pair(of) * 100 >= of->pair_median * SUSPECT_PAIR;
+}
+
+/* Judges the queue pairs of a pair by another try. Returns true if enough is known of those that it
+   takes several tries to believe. */
+static bool settle_queues(const struct ni_pair_result *x, struct ni_pair_result *of, int64_t usual,
+                          unsigned control)
+{
+    bool again = false;
+
+    for (unsigned q = 0; q < of->n_queue; q++) {
+        const bool failed = of->queue[q].step != NI_PAIR_DONE;
+
+        if (!(x->queues & 1U << q))
+            continue;
+        /* what did not come so far as to move data says nothing of the path */
+        enum ni_path_verdict is = takes_part(x, q) ? judge(x, q, usual) : NI_PATH_GOOD;
+
+        if (is == NI_PATH_SLOW && only_resends(of, q))
+            is = NI_PATH_GOOD;
+        again = again || needs_tries(x, q, is);
+        if (q == control)
+            continue;
+        of->queue[q].verdict = failed && is == NI_PATH_GOOD ? NI_PATH_ONCE : is;
+    }
+    of->slow_tries += again;
+    for (unsigned q = 0; q < of->n_queue && of->slow_tries < TRIES; q++)
+        if (q != control && (x->queues & 1U << q) && needs_tries(x, q, of->queue[q].verdict))
+            of->queue[q].verdict = NI_PATH_SUSPECT; /* to be tried once more */
+    return of->slow_tries >= TRIES;
+}
+
+/* Judges a pair by another try of its queue pairs. */
 static void settle_path(const struct ni_job *job, const struct ni_pair_result *x,
                         struct ni_pair_result *of)
 {
     const int64_t usual = job->kind == NI_ROUND_ALONE ? of->pair_median : 0;
     const unsigned control = control_of(of);
+    const bool settled = settle_queues(x, of, usual, control);
     unsigned late = 0, lossy = 0, tried = 0;
-    bool slow = false;
 
     for (unsigned q = 0; q < of->n_queue; q++) {
-        const bool failed = of->queue[q].step != NI_PAIR_DONE;
-
         if (q == control || !(x->queues & 1U << q))
             continue;
-        /* what did not come so far as to move data says nothing of the path */
-        of->queue[q].verdict = takes_part(x, q) ? judge(x, q, usual) : NI_PATH_GOOD;
-        if (failed && of->queue[q].verdict == NI_PATH_GOOD)
-            of->queue[q].verdict = NI_PATH_ONCE;
-        slow = slow || of->queue[q].verdict == NI_PATH_SLOW;
         lossy += of->queue[q].verdict >= NI_PATH_LOSSY;
         late += x->queue[q].late;
         tried++;
     }
-    of->slow_tries += slow;
-    for (unsigned q = 0; q < of->n_queue && of->slow_tries < TRIES; q++)
-        if (of->queue[q].verdict == NI_PATH_SLOW)
-            of->queue[q].verdict = NI_PATH_SUSPECT; /* to be tried once more */
     /* several paths at once, and none was good before */
     of->end_loses = of->end_loses || (control == NI_MAX_QUEUES && tried > 1 && lossy == tried);
     if (control == NI_MAX_QUEUES || !takes_part(x, control))
         return;
     const struct ni_queue_result *beside = &x->queue[control];
+    const enum ni_path_verdict its = judge(x, control, usual);
     of->end_loses = of->end_loses || beside->step != NI_PAIR_DONE ||
-                    (beside->late > 0 && late + beside->late >= LOSSY);
-    for (unsigned q = 0; q < of->n_queue && judge(x, control, usual) != NI_PATH_GOOD; q++)
+                    (beside->late > 0 && late + beside->late >= LOSSY) ||
+                    (settled && its == NI_PATH_LOSSY);
+    if (its == NI_PATH_LOSSY && !settled)
+        return;
+    for (unsigned q = 0; q < of->n_queue && its != NI_PATH_GOOD; q++)
         if (!of->end_loses)
             of->queue[q].verdict = NI_PATH_GOOD; /* not the path: a port, whose rules see to it */
 }

@@ -8,7 +8,10 @@
 #include "preflight/job.h"
 #include "rail/step.h"
 
-enum { NI_PATH_NAMES = 2 /* leaves that are named, at most */ };
+enum {
+    NI_PATH_NAMES = 2,  /* leaves that are named, at most */
+    NI_MANY_RESENT = 10 /* packets sent again; fewer may come from a link that has just come up */
+};
 
 /* What bad pairs of a rail have in common. */
 struct ni_path_names {

@@ -76,6 +76,7 @@ static void queue_json(struct ni_json *j, unsigned number, const struct ni_queue
     ni_json_int_or_null(j, "read_mbps", queue->read_mbps > 0, queue->read_mbps);
     ni_json_int_or_null(j, "slowest_ns", queue->slowest_ns > 0, queue->slowest_ns);
     ni_json_int(j, "late", queue->late);
+    ni_json_int(j, "resent", queue->resent);
     ni_json_end(j);
 }
 

@@ -71,6 +71,7 @@ static const struct member queue_members[] = {
     WHOLE(ni_queue_result, wc, 0, UINT16_MAX),
     WHOLE(ni_queue_result, slowest_ns, 0, INT64_MAX),
     WHOLE(ni_queue_result, late, 0, NI_MAX_SMALL),
+    WHOLE(ni_queue_result, resent, 0, UINT32_MAX),
     WHOLE(ni_queue_result, write_mbps, 0, INT32_MAX),
     WHOLE(ni_queue_result, read_mbps, 0, INT32_MAX),
 };

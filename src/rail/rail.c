@@ -828,6 +828,22 @@ static void sum_up(struct ni_pair_result *x, unsigned tried, unsigned passed, un
     x->read_mbps = ni_divide_measured(x->read_mbps, sets);
 }
 
+/* Counts what the port has sent again since *last, while the queue pairs of the set moved bulk: no others
+   of its port did. The kernel may answer from what it read 10 ms before (Linux 6.12
+   drivers/infiniband/core/verbs.c rdma_alloc_hw_stats_struct, RDMA_HW_STATS_DEFAULT_LIFESPAN); bulk
+   moves for longer. */
+static void count_resent(struct rail *r, unsigned set, int64_t *last)
+{
+    const struct ni_rail *rail = &r->task->rail;
+    const int64_t now = ni_count_resent(rail->hca, rail->port);
+    const int64_t resent = least(ni_resent_since(*last, now), UINT32_MAX);
+
+    for (unsigned q = 0; q < NI_MAX_QUEUES; q++)
+        if (set & 1U << q)
+            r->task->result[r->role].queue[q].resent = (unsigned)resent;
+    *last = now;
+}
+
 /* Moves all data, as the initiator: all queue pairs at once what is small, then some after others
    what is bulk. */
 static void move_data(struct rail *r)
@@ -838,6 +854,7 @@ static void move_data(struct rail *r)
     const size_t slice = r->window / count_queues(r) / sizeof(uint64_t) * sizeof(uint64_t);
     struct ni_pair_result *x = &r->task->result[r->role];
     const int64_t resent_before = ni_count_resent(task->rail.hca, task->rail.port);
+    int64_t resent = resent_before;
     unsigned live, passed = 0, turn = 0;
 
     x->n_queue = count_in(tried);
@@ -854,6 +871,8 @@ static void move_data(struct rail *r)
         }
         if (turn < batch && q + 1 < x->n_queue)
             continue;
+        const unsigned moved = set;
+
         for (int way = 0; way < 2 && set != 0; way++) {
             x->step = way == 0 ? NI_PAIR_WRITE : NI_PAIR_READ;
             set = move_bulk(r, set, slice, sets);
@@ -861,10 +880,11 @@ static void move_data(struct rail *r)
         x->step = NI_PAIR_COMPARE;
         if (set != 0)
             passed |= compare_bytes(r, set, slice);
+        count_resent(r, moved, &resent);
         set = turn = 0;
     }
     sum_up(x, tried, passed, sets);
-    x->resent = ni_resent_since(resent_before, ni_count_resent(task->rail.hca, task->rail.port));
+    x->resent = ni_resent_since(resent_before, resent);
 }
 
 /* ---- what is asked ---- */

@@ -94,6 +94,8 @@ struct ni_queue_result {
     enum ni_pair_step step; /* NI_PAIR_DONE: all of it passed */
     int err, wc;            /* as those of the pair */
     unsigned late;          /* of its small writes, how many were sent again on the way */
+    /* how often its port sent packets again while it moved bulk, and those with it that moved at once */
+    unsigned resent;
     enum ni_path_verdict verdict;
     int64_t slowest_ns;            /* of its small writes; 0: not measured */
     int64_t write_mbps, read_mbps; /* 0: not measured */

@@ -38,8 +38,8 @@ static struct {
     unsigned ways, count, jobs;
     uint64_t seed;
     enum recovery recovery;
-    double noise, loss, slow, others, starved, pauses; /* parts */
-    double rtt_us;                                     /* between two sites; 0: there is one */
+    double noise, loss, slow, others, starved, pauses, drops; /* parts */
+    double rtt_us; /* between two sites; 0: there is one */
     bool labels, verbose, check, varies;
 } how = {
     .size = {64, 128, 256, 1000},
@@ -164,7 +164,9 @@ static void report_queue(struct ni_queue_result *queue, const struct flow *f, un
         return;
     queue->step = NI_PAIR_DONE;
     if (way == 0)
-        queue->late = late_acks(f, small, &dice);
+        queue->late = late_acks(&net, f, small, &dice);
+    if (net.recovery == ADAPTIVE || net.drops > 0)
+        queue->resent += resent_packets(&net, f, MOVE_S / (NI_MAX_QUEUES / NI_PATH_BATCH), &dice);
     *(way == 0 ? &queue->write_mbps : &queue->read_mbps) = (int64_t)(f->rate * MBPS * noise());
 }
 
@@ -297,6 +299,7 @@ static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned i
     net.others = how.others;
     net.varies = how.varies;
     net.pauses = how.pauses;
+    net.drops = how.drops;
     net.rtt_s = how.rtt_us / 1e6;
     net.packets = MBPS * 1e6 / 8 / 4096;
     net.fault = (struct fault){.kind = kind, .ways = how.ways};
@@ -446,13 +449,14 @@ static const char usage[] =
     "  --uplinks=N          of a leaf (32)\n"
     "  --spines=N           (as many as uplinks)\n"
     "  --way=WORD           of the bad cable: up, down or both (up)\n"
-    "  --recovery=WORD      of the devices: goback or selective (goback)\n"
+    "  --recovery=WORD      of the devices: goback, selective or adaptive (goback)\n"
     "  --loss=PERCENT       of the packets on a lossy cable (1)\n"
     "  --slow=PERCENT       of its rate, of a slow cable (10)\n"
     "  --others=PERCENT     flows of other jobs on each uplink and downlink, in the mean (0)\n"
     "  --vary               they come and go with each step\n"
     "  --pauses=PERCENT     of leaves and steps, in which flow control stops what goes to the "
     "leaf's pods (0)\n"
+    "  --drops=PERCENT      of the packets of flows that share a full link: no flow control (0)\n"
     "  --rtt=US             round trip between two sites, which have half of the leaves each (0: "
     "one site)\n"
     "  --starved=PERCENT    of the rate, that a starved pod makes (30)\n"
@@ -518,7 +522,7 @@ static void take_sizes(char *list)
 static void take_options(int argc, char **argv)
 {
     static const char *const ways[] = {"up", "down", "both"};
-    static const char *const recoveries[] = {"goback", "selective"};
+    static const char *const recoveries[] = {"goback", "selective", "adaptive"};
     static const struct option options[] = {
         {"places", 1, NULL, 'x'},    {"pods", 1, NULL, 'p'},     {"faults", 1, NULL, 'f'},
         {"ranks", 1, NULL, 'o'},     {"per-leaf", 1, NULL, 'l'}, {"uplinks", 1, NULL, 'u'},
@@ -527,7 +531,8 @@ static void take_options(int argc, char **argv)
         {"count", 1, NULL, 'c'},     {"seed", 1, NULL, 'e'},     {"jobs", 1, NULL, 'j'},
         {"no-labels", 0, NULL, 'N'}, {"check", 0, NULL, 'k'},    {"verbose", 0, NULL, 'v'},
         {"others", 1, NULL, 'T'},    {"vary", 0, NULL, 'V'},     {"pauses", 1, NULL, 'P'},
-        {"rtt", 1, NULL, 't'},       {"starved", 1, NULL, 'H'},  {NULL, 0, NULL, 0},
+        {"rtt", 1, NULL, 't'},       {"starved", 1, NULL, 'H'},  {"drops", 1, NULL, 'd'},
+        {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -558,7 +563,7 @@ static void take_options(int argc, char **argv)
             how.ways = word_of(optarg, ways, 3) + 1;
             break;
         case 'r':
-            how.recovery = (enum recovery)word_of(optarg, recoveries, 2);
+            how.recovery = (enum recovery)word_of(optarg, recoveries, 3);
             break;
         case 'L':
             how.loss = part(optarg);
@@ -595,6 +600,9 @@ static void take_options(int argc, char **argv)
             break;
         case 't':
             how.rtt_us = number(optarg, 0, 1000000);
+            break;
+        case 'd':
+            how.drops = part(optarg);
             break;
         case 'H':
             how.starved = part(optarg);

@@ -56,6 +56,9 @@ enum fault_kind {
     CUT,          /* rail r of the pods of a's leaf reaches that leaf only */
     SLOW_LEAF,    /* ... is slow */
     SLOW_RAIL,    /* rail r of all pods is slow */
+    /* No acknowledgement is late, but packets are sent again, that often: */
+    QUEUE_RESENDS, /* of one of the queue pairs of rail r from a to b, each time */
+    CABLE_RESENDS, /* of all queue pairs of rail r of pod a, each time */
     FAULT_KINDS
 };
 struct fault {
@@ -214,8 +217,22 @@ static void meets_queue(const struct fault *k, struct ni_pair_result *x)
         queue->slowest_ns = LATE_NS;
         queue->late = LATE;
     }
+    if (k->kind == QUEUE_RESENDS)
+        queue->resent = (unsigned)k->percent;
     if (k->kind == QUEUE_BROKEN || (k->kind == QUEUE_ONCE && x->again == 0))
         *queue = (struct ni_queue_result){.step = NI_PAIR_SMALL, .wc = TIMED_OUT};
+}
+
+/* What is sent again by all queue pairs: those of a cable always, others while all pods move data. */
+static void meets_resends(const struct fault *k, struct ni_pair_result *x)
+{
+    const bool from = x->pair.from == k->a, to = x->pair.to == k->a;
+    const bool resends =
+        (k->kind == RESENT && from && x->full) || (k->kind == CABLE_RESENDS && (from || to));
+
+    for (unsigned q = 0; q < x->n_queue && resends && x->pair.rail == k->rail; q++)
+        if (takes_part(x, q))
+            x->queue[q].resent = (unsigned)k->percent;
 }
 
 /* A cable loses packets of all queue pairs, but for the first in a round of many. */
@@ -260,6 +277,8 @@ static void share_out(struct ni_pair_result *x)
         meets_queue(&w.fault[k], x);
     for (unsigned k = 0; k < w.n_fault && x->step == NI_PAIR_DONE; k++)
         meets_cable(&w.fault[k], x);
+    for (unsigned k = 0; k < w.n_fault && x->step == NI_PAIR_DONE; k++)
+        meets_resends(&w.fault[k], x);
     for (unsigned q = 0; q < x->n_queue; q++) {
         write += x->queue[q].write_mbps;
         read += x->queue[q].read_mbps;

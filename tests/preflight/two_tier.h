@@ -87,8 +87,9 @@ struct fault {
     double part;    /* LOSSY, CABLE: of the packets; else of the rate that is left */
 };
 
-/* How a device repairs a loss. */
-enum recovery { GO_BACK_N, SELECTIVE };
+/* How a device repairs a loss. ADAPTIVE: as SELECTIVE, and it waits microseconds, not a time-out, so that
+   only its counters tell it. */
+enum recovery { GO_BACK_N, SELECTIVE, ADAPTIVE };
 
 struct net {
     struct shape shape;
@@ -99,6 +100,7 @@ struct net {
     double packets; /* a second, at a pod's rate */
     double others;  /* flows of other jobs on each link between leaf and spine, in the mean */
     bool varies;    /* they are others in each step */
+    double drops;   /* what flows lose that share a full link between leaf and spine, in parts */
     double pauses;  /* the part of leaves that flow control stops, nearly, anew in each step */
     double rtt_s;   /* between the two sites that the leaves are in; 0: there is one */
     uint64_t step;  /* the number of the present one */
@@ -397,7 +399,7 @@ static inline void share_links(const struct net *n, struct flow *flow, unsigned 
    Newer devices send only again what is missing: then the rate hardly tells it. */
 static inline double packets_left(enum recovery recovery, double packets, double lost)
 {
-    if (recovery == SELECTIVE)
+    if (recovery != GO_BACK_N)
         return packets * (1 - lost);
     return 1 / (1 / packets + lost / (1 - lost) * ROUND_TRIP_S + lost * lost * ACK_TIMEOUT_S);
 }
@@ -444,6 +446,22 @@ static inline double limit_of(const struct net *n, const struct flow *f)
     return f->own > 0 && (most == 0 || f->own < most) ? f->own : most;
 }
 
+/* Where no flow control holds what a full link cannot carry, it drops some of it. */
+static inline void drop_what_is_too_much(const struct net *n, struct flow *flow, unsigned flows)
+{
+    static unsigned users[NET_LINKS];
+
+    memset(users, 0, sizeof(users));
+    for (unsigned i = 0; i < flows; i++)
+        for (unsigned k = 0; k < flow[i].hops; k++)
+            users[flow[i].link[k]]++;
+    for (unsigned i = 0; i < flows; i++)
+        for (unsigned k = 0; k < flow[i].hops; k++)
+            if (flow[i].link[k] >= link_up(n, 0, 0) && users[flow[i].link[k]] > 1 &&
+                flow[i].rate * users[flow[i].link[k]] > capacity_of(n, flow[i].link[k]) * 0.99)
+                flow[i].lost = 1 - (1 - flow[i].lost) * (1 - n->drops);
+}
+
 /* The rates of all flows that move at once. from, to, queue, flight and own are given. */
 static inline void move_flows(struct net *n, struct flow *flow, unsigned flows)
 {
@@ -478,16 +496,30 @@ static inline void move_flows(struct net *n, struct flow *flow, unsigned flows)
                 packets_left(n->recovery, flow[i].rate * n->packets, flow[i].lost) / n->packets;
     if (any) /* what they leave is the others' */
         share_links(n, flow, all);
+    if (n->drops > 0)
+        drop_what_is_too_much(n, flow, all);
+}
+
+/* How often a flow that moves for so long was sent again. */
+static inline unsigned resent_packets(const struct net *n, const struct flow *f, double seconds,
+                                      struct dice *d)
+{
+    const double mean = f->rate * n->packets * seconds * (f->lost + f->lost_back);
+
+    return mean > 100 ? (unsigned)mean : roll_count(d, mean);
 }
 
 /* How many of `small` writes of a queue pair, one after another for a second at most, are acknowledged only
    after they were sent again. */
-static inline unsigned late_acks(const struct flow *f, unsigned small, struct dice *d)
+static inline unsigned late_acks(const struct net *n, const struct flow *f, unsigned small,
+                                 struct dice *d)
 {
     const double arrives = (1 - f->lost) * (1 - f->lost_back);
     const unsigned most = (unsigned)(1 / ACK_TIMEOUT_S);
     unsigned late = 0;
 
+    if (n->recovery == ADAPTIVE)
+        return 0;
     for (unsigned i = 0; i < small && late < most && arrives < 1; i++)
         late += roll_part(d) > arrives;
     return late;

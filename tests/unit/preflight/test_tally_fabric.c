@@ -235,14 +235,14 @@ static void loss_is_seen_in_late_acknowledgements(void **state)
     unsigned late = 0;
 
     (void)state;
-    assert_int_equal(late_acks(&f, SMALL_QUIET, &d), 0);
+    assert_int_equal(late_acks(&net, &f, SMALL_QUIET, &d), 0);
     f.lost = 0.01;
     for (unsigned i = 0; i < DRAWS; i++)
-        late += late_acks(&f, SMALL, &d) > 0; /* 1 - 0.99^64 = 0.474 */
+        late += late_acks(&net, &f, SMALL, &d) > 0; /* 1 - 0.99^64 = 0.474 */
     assert_in_range(late, DRAWS * 45 / 100, DRAWS * 50 / 100);
     late = 0;
     for (unsigned i = 0; i < DRAWS; i++) {
-        const unsigned n = late_acks(&f, SMALL_QUIET, &d);
+        const unsigned n = late_acks(&net, &f, SMALL_QUIET, &d);
 
         assert_true(n <= limit);
         late += n >= 3;
