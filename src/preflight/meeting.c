@@ -647,6 +647,8 @@ static void tell_verdict(struct coordinator *h, const struct ni_verdict *verdict
         if (h->owes[rank])
             ni_crowd_send(&h->crowd, rank, NI_MSG_VERDICT);
     }
+    if (h->m->told)
+        h->m->told(h->m->arg, verdict->outcome);
     wait_for_pods(h, TOLD_MS);
 }
 
@@ -699,6 +701,7 @@ static int start_participant(const struct coordinator *h, struct ni_verdict *ver
     if (pid == 0) {
         own.within_ms = h->within_ms - ni_now_ms();
         own.begun = NULL; /* the coordinator says so itself */
+        own.told = NULL;
         (void)close(h->crowd.listen);
         (void)close(pair[1]);
         _exit(ni_participate(&own, pair[0], verdict) == 0 ? 0 : 1);

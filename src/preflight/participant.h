@@ -33,6 +33,8 @@ struct ni_rendezvous {
     /* A line for people, such as "12 of 64 pods have come". At pod 0 in two processes. */
     void (*progress)(void *arg, const char *line, enum ni_progress kind);
     void (*begun)(void *arg); /* waiting for pods is over. NULL: nobody asks */
+    /* pod 0 has just told all others the verdict. NULL: nobody asks */
+    void (*told)(void *arg, enum ni_outcome outcome);
     void *arg;
 };
 

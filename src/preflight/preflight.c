@@ -199,8 +199,8 @@ enum {
 };
 
 /* Bytes of the child before that of the outcome: waiting for pods is over; or it was ended by a
-   signal, after saying so. */
-enum { BEGUN = 'w', ENDED = 'e' };
+   signal, after saying so; or the other pods know the outcome whose byte follows. */
+enum { BEGUN = 'w', ENDED = 'e', TOLD = 't' };
 
 /* Writes a text of ni_long_text in a file beside the output, and frees it. An exit status. */
 static int print_beside(struct ni_context *ctx, struct ni_text *text, const char *file)
@@ -326,6 +326,16 @@ static void say_begun(void *arg)
 
     (void)arg;
     (void)!write(to_parent, &byte, 1);
+}
+
+/* Tells the parent what the other pods were told: it holds, even if this process is killed before it has
+   printed it, for they start their commands by it. */
+static void say_told(void *arg, enum ni_outcome outcome)
+{
+    const char bytes[2] = {TOLD, ni_outcome_forms[outcome].byte};
+
+    (void)arg;
+    (void)!write(to_parent, bytes, sizeof(bytes));
 }
 
 static volatile sig_atomic_t told_to_end; /* the parent was told to end, and told this child */
@@ -470,6 +480,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
         .task = shared_task(ctx, party->rank),
         .progress = say_progress,
         .begun = say_begun,
+        .told = say_told,
         .arg = ctx,
     };
     const int r = ni_caps_forsake(ni_command_has_cap(CAP_IPC_LOCK) ? lock : 0);
@@ -512,39 +523,56 @@ static void let_end(pid_t child, int fd)
             return;
 }
 
+/* What the child has said. */
+struct heard {
+    bool begun;
+    bool late;               /* the time was over, and nothing was said */
+    bool told;               /* the next byte is what the others know */
+    bool whole;              /* its last byte came */
+    enum ni_outcome outcome; /* that, until the child's own is there */
+};
+
+static void take_byte(struct heard *h, char byte)
+{
+    const enum ni_outcome outcome = ni_outcome_of_byte(byte);
+
+    if (byte != BEGUN && byte != TOLD) {
+        h->outcome = outcome != NI_JOB_UNTOLD ? outcome : NI_JOB_BAD;
+        h->whole = !h->told;
+    }
+    h->begun = h->begun || byte == BEGUN;
+    h->told = byte == TOLD;
+}
+
 /* Waits until the child has written its byte or is gone, a signal came, or the time is over.
-   Returns the outcome of that byte. It sleeps: thousands of pods that look again and again would
+   It sleeps: thousands of pods that look again and again would
    leave no time for the meeting. A byte, because there is no exit status if SIGCHLD is ignored. */
-static enum ni_outcome listen_to(pid_t pid, int child, int signals, int64_t within_ms, bool *late)
+static void listen_to(pid_t pid, int child, int signals, int64_t within_ms, struct heard *h)
 {
     struct pollfd p[2] = {{.fd = child, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     int64_t until_ms = ni_now_ms() + within_ms + SLACK_MS;
-    bool begun = false;
 
     while (p[1].revents == 0) {
         const int64_t left = until_ms - ni_now_ms();
         /* what the child has said counts, also if this process was stopped until now */
         const int n = poll(p, NI_COUNT(p), left > 0 ? (int)left : 0);
+        const bool began = h->begun;
         char byte;
 
         if (n == 0)
-            *late = !begun;
+            h->late = !h->begun;
         if (n == 0 || (n > 0 && p[0].revents && read(child, &byte, 1) != 1))
             break;
         if (n < 0 || !p[0].revents)
             continue;
-        if (byte != BEGUN) {
-            const enum ni_outcome told = ni_outcome_of_byte(byte);
-
-            return told != NI_JOB_UNTOLD ? told : NI_JOB_BAD;
-        }
-        if (!begun)
+        take_byte(h, byte);
+        if (h->whole)
+            return;
+        if (h->begun && !began)
             until_ms = ni_now_ms() + ni_rounds_ms(own_move_ms()) + LAST_MS;
-        begun = true;
     }
-    if (p[1].revents != 0 && !begun)
+    if (p[1].revents != 0 && !h->begun)
         let_end(pid, child);
-    return NI_JOB_UNTOLD;
 }
 
 /* Returns true if this pod found nobody and is to judge itself. */
@@ -590,10 +618,9 @@ static enum ni_outcome ask_child(struct ni_context *ctx, const struct ni_party *
 {
     struct ni_verdict verdict = {.line = "bad: the process of preflight was killed, or crashed"};
     const int64_t within_ms = (int64_t)ni_preflight_options.within * 1000;
-    enum ni_outcome told = NI_JOB_UNTOLD;
+    struct heard heard = {.outcome = NI_JOB_UNTOLD};
     struct ni_children children;
     struct ni_wait wait;
-    bool late = false;
     int fd[2] = {-1, -1};
     int signals;
     pid_t pid;
@@ -611,16 +638,24 @@ static enum ni_outcome ask_child(struct ni_context *ctx, const struct ni_party *
     }
     (void)close(fd[1]);
     if (pid > 0)
-        told = listen_to(pid, fd[0], signals, within_ms, &late);
-    if (late && ni_preflight_options.late == NI_LATE_SELFTEST)
-        told = NI_JOB_LATE;
-    else if (late)
-        explain_lateness(party, &verdict);
+        listen_to(pid, fd[0], signals, within_ms, &heard);
     (void)close(fd[0]);
     (void)close(signals);
     ni_children_end(&children, pid); /* the child has nothing more to do */
     ni_wait_end(&wait);              /* a signal that came meanwhile may end the program here */
-    return told != NI_JOB_UNTOLD ? told : conclude(ctx, &verdict);
+    if (heard.whole)
+        return heard.outcome;
+    if (heard.late && ni_preflight_options.late == NI_LATE_SELFTEST)
+        return NI_JOB_LATE;
+    if (heard.late)
+        explain_lateness(party, &verdict);
+    if (heard.outcome != NI_JOB_UNTOLD && is_enough(ctx, heard.outcome)) {
+        ni_say(ctx, NI_LOG_WARN,
+               "preflight: %s: the others were told so; then its process was killed, or crashed",
+               ni_outcome_forms[heard.outcome].word);
+        return heard.outcome;
+    }
+    return conclude(ctx, &verdict);
 }
 
 /* Why a pod meets no others. */
