@@ -107,29 +107,39 @@ static void check_name(const struct conf_ctx *c, struct ni_span name)
                   c->file, export ? "`export` before" : "a blank before or behind", c->lib->name);
 }
 
-/* Takes a line of a configuration file, as the library reads it. */
+bool ni_parse_conf(struct ni_span line, bool by_nvshmem, struct ni_conf_line *ret)
+{
+    while (by_nvshmem && line.n > 0 && (*line.p == ' ' || *line.p == '\t'))
+        line = (struct ni_span){line.p + 1, line.n - 1};
+    const char *equals = memchr(line.p, '=', line.n);
+    if (!equals || equals == line.p || *line.p == '#')
+        return false;
+    ret->name = (struct ni_span){line.p, (size_t)(equals - line.p)};
+    ret->value = (struct ni_span){equals + 1, line.n - ret->name.n - 1};
+    ret->crlf = ret->value.n > 0 && ret->value.p[ret->value.n - 1] == '\r';
+    ret->value.n -= ret->crlf;
+    if (by_nvshmem) {
+        ret->name = ni_trim(ret->name);
+        ret->value = without_comment(ret->value);
+    }
+    return true;
+}
+
+/* Takes a line of a configuration file. */
 static void conf_line(struct conf_ctx *c, const char *line)
 {
-    struct ni_span name;
-    const char *rest;
+    const bool by_nvshmem = c->lib->overrides;
+    struct ni_conf_line set;
 
-    if (c->lib->overrides)
-        line += strspn(line, " \t");
-    if (line[0] == '#' || !ni_env_split(line, &name, &rest))
+    if (!ni_parse_conf(ni_span_of(line), by_nvshmem, &set))
         return;
-    struct ni_span value = ni_span_of(rest);
-    const bool crlf = value.n > 0 && rest[value.n - 1] == '\r';
-    value.n -= crlf;
-    if (c->lib->overrides) {
-        name = ni_trim(name);
-        value = without_comment(value);
-    }
-    if (!c->lib->overrides)
-        check_name(c, name);
-    if (!ni_is_name(name, NI_DEV_NAME) || !ni_has_prefix(name.p, c->lib->prefix))
+    if (!by_nvshmem)
+        check_name(c, set.name);
+    if (!ni_is_name(set.name, NI_DEV_NAME) || !ni_begins(set.name, c->lib->prefix))
         return; /* the library reads this file too late for other variables */
-    c->crlf = c->crlf || (crlf && !c->lib->overrides);
-    keep_conf(c, name, value);
+    if (set.crlf && !by_nvshmem)
+        c->crlf = true;
+    keep_conf(c, set.name, set.value);
 }
 
 /* Returns where the user's path begins, the root or the working directory, and takes the slashes
@@ -204,9 +214,8 @@ static void record_home(const struct ni_probe *p, int64_t uid, const char *home)
         (void)ni_record_add(p->root->root, passwd, line, strlen(line));
 }
 
-/* Finds the user's home, as getpwuid(getuid()) does from a file, of lines
-   "name:password:uid:gid:words:home:shell". "": the file has no such user, as with LDAP; NULL: not
-   known. A recording gets the one line that counts. */
+/* Finds the user's home, as getpwuid(getuid()) does from a file. "": the file has no such
+   user, as with LDAP; NULL: not known. A recording gets the one line that counts. */
 static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
 {
     const struct ni_num *uid = &p->inv->self.real_uid;
@@ -220,15 +229,10 @@ static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
     if (known != NI_KNOWN && known != NI_ABSENT)
         return NULL;
     for (char *rest = p->text, *line; !home[0] && ni_line(&rest, &line);) {
-        const char *left = line;
-        struct ni_span field[7];
-        unsigned n = 0;
-        int64_t its;
+        struct ni_passwd_line user;
 
-        while (n < NI_COUNT(field) && ni_split(&left, ':', &field[n]))
-            n++;
-        if (n == NI_COUNT(field) && ni_parse_int(field[2], UINT32_MAX, &its) && its == uid->v)
-            (void)ni_copyn(home, NI_PATH, field[5].p, field[5].n);
+        if (ni_parse_passwd(line, &user) && user.uid == uid->v)
+            (void)ni_copyn(home, NI_PATH, user.home.p, user.home.n);
     }
     if (p->root->root->record && home[0])
         record_home(p, uid->v, home);

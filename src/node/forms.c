@@ -125,6 +125,65 @@ bool ni_parse_uptime(const char *text, int64_t *ret)
     return ni_parse_int((struct ni_span){text, strcspn(text, ".")}, INT32_MAX, ret);
 }
 
+/* Cuts the digits off the front of the text. */
+static struct ni_span cut_digits(struct ni_span *text)
+{
+    struct ni_span digits = {text->p, 0};
+
+    while (digits.n < text->n && ni_is_digit(text->p[digits.n]))
+        digits.n++;
+    *text = (struct ni_span){text->p + digits.n, text->n - digits.n};
+    return digits;
+}
+
+bool ni_parse_kernel(struct ni_span text, unsigned *ret_major, unsigned *ret_minor,
+                     struct ni_span *ret_rest)
+{
+    int64_t major, minor;
+
+    if (!ni_parse_int(cut_digits(&text), 999, &major) || !ni_begins(text, "."))
+        return false;
+    *ret_rest = (struct ni_span){text.p + 1, text.n - 1};
+    if (!ni_parse_int(cut_digits(ret_rest), INT32_MAX, &minor))
+        return false;
+    *ret_major = (unsigned)major;
+    *ret_minor = (unsigned)minor;
+    return true;
+}
+
+/* Parses a range of a list: "0-1" or "3". */
+static bool parse_range(struct ni_span range, int64_t *ret_from, int64_t *ret_to)
+{
+    const char *dash = memchr(range.p, '-', range.n);
+    struct ni_span first = range, last = range;
+
+    if (dash) {
+        first.n = (size_t)(dash - range.p);
+        last = (struct ni_span){dash + 1, range.n - first.n - 1};
+    }
+    return ni_parse_int(first, INT32_MAX, ret_from) && ni_parse_int(last, INT32_MAX, ret_to);
+}
+
+enum ni_known ni_find_in_list(struct ni_span list, int64_t number)
+{
+    const char *at = list.p, *const end = list.p + list.n;
+    enum ni_known is = NI_ABSENT;
+    const char *comma;
+    int64_t from, to;
+
+    do {
+        comma = memchr(at, ',', (size_t)(end - at));
+        const char *range_end = comma ? comma : end;
+
+        if (!parse_range((struct ni_span){at, (size_t)(range_end - at)}, &from, &to))
+            return NI_BAD;
+        if (number >= from && number <= to)
+            is = NI_KNOWN;
+        at = range_end + 1;
+    } while (comma);
+    return is;
+}
+
 /* ---- lines ---- */
 
 bool ni_cut_word(struct ni_span *line, struct ni_span *ret)
@@ -236,9 +295,95 @@ bool ni_parse_host(struct ni_span line, const char *name, struct ni_span *ret_ip
     return false;
 }
 
+bool ni_parse_passwd(const char *line, struct ni_passwd_line *ret)
+{
+    enum { UID = 2, HOME = 5, FIELDS = 7 };
+    struct ni_span field[FIELDS];
+    unsigned n = 0;
+
+    while (n < FIELDS && ni_split(&line, ':', &field[n]))
+        n++;
+    if (n < FIELDS || !ni_parse_int(field[UID], UINT32_MAX, &ret->uid))
+        return false;
+    ret->home = field[HOME];
+    return true;
+}
+
+enum ni_cpu_line ni_parse_cpu_line(struct ni_span line, struct ni_span *ret_value)
+{
+    const char *colon = memchr(line.p, ':', line.n);
+    const size_t n = colon ? (size_t)(colon - line.p) + 1 : line.n;
+    int64_t number;
+
+    *ret_value = ni_trim((struct ni_span){line.p + n, line.n - n});
+    if (ni_begins(line, "vendor_id"))
+        return NI_CPU_VENDOR;
+    const bool family = ni_begins(line, "cpu family");
+    const bool model = ni_begins(line, "model") && !ni_begins(line, "model name");
+    if ((family || model) && ni_parse_int(*ret_value, INT32_MAX, &number))
+        return family ? NI_CPU_FAMILY : NI_CPU_MODEL;
+    return NI_CPU_NO_LINE;
+}
+
 const char ni_global_tclass[] = "Global tclass=";
 
 /* ---- addresses and routes ---- */
+
+/* Returns the kind of a heading of proc/net/fib_trie (fib_table_print). */
+static enum ni_fib_kind parse_fib_heading(struct ni_span line)
+{
+    if (ni_span_is(line, "Main:"))
+        return NI_FIB_MAIN;
+    if (ni_span_is(line, "Local:"))
+        return NI_FIB_LOCAL;
+    if (!ni_begins(line, "Id "))
+        return NI_FIB_ODD;
+    struct ni_span id = {line.p + 3, line.n - 3};
+    return cut_digits(&id).n > 0 && ni_span_is(id, ":") ? NI_FIB_POLICY : NI_FIB_ODD;
+}
+
+/* Returns true for the words of a route: "/32 host LOCAL". The scope may be a number, "scope=200"
+   (rtn_scope); one of a DSCP is followed by "tos=0x10". */
+static bool parse_fib_route(struct ni_span text, struct ni_span word[3])
+{
+    static const char scopes[] = "universe|site|link|host|nowhere";
+    static const char types[] = "UNICAST|LOCAL|BROADCAST|ANYCAST|MULTICAST|BLACKHOLE|UNREACHABLE|"
+                                "PROHIBIT|THROW|NAT|XRESOLVE|UNSPEC";
+    static const char number[] = "scope=";
+    int64_t v;
+
+    if (ni_split_line(text, word, 3) < 3)
+        return false;
+    const struct ni_span bits = {word[0].p + 1, word[0].n - 1}, scope = word[1];
+    if (!ni_parse_int(bits, 32, &v) || !ni_is_one_of(word[2], types))
+        return false;
+    if (ni_is_one_of(scope, scopes))
+        return true;
+    const size_t n = strlen(number);
+    return ni_begins(scope, number) &&
+           ni_parse_int((struct ni_span){scope.p + n, scope.n - n}, UINT8_MAX, &v);
+}
+
+enum ni_fib_kind ni_parse_fib_line(struct ni_span line, struct ni_fib_line *ret)
+{
+    struct ni_span text = line;
+
+    while (text.n > 0 && *text.p == ' ')
+        text = (struct ni_span){text.p + 1, text.n - 1};
+    ret->text = text;
+    if (line.n == 0)
+        return NI_FIB_EMPTY;
+    if (ni_begins(text, "+-- "))
+        return NI_FIB_NODE;
+    if (ni_begins(text, "/"))
+        return parse_fib_route(text, ret->word) ? NI_FIB_ROUTE : NI_FIB_ODD;
+    if (ni_begins(text, "|-- ")) {
+        const struct ni_span ip = {text.p + 4, text.n - 4};
+
+        return ni_parse_ipv4(ip, ret->ip) == 0 ? NI_FIB_LEAF : NI_FIB_ODD;
+    }
+    return text.n == line.n ? parse_fib_heading(line) : NI_FIB_ODD;
+}
 
 bool ni_is_route_heading(struct ni_span line)
 {

@@ -37,6 +37,13 @@ bool ni_parse_rate(const char *text, int64_t *ret);
 bool ni_parse_guid(const char *text, int64_t *ret);
 /* Parses the whole seconds of "12345.67 ...". */
 bool ni_parse_uptime(const char *text, int64_t *ret);
+/* Parses the version of the kernel, "5.14.0-570.el9.x86_64". *ret_rest: what follows major and
+   minor. */
+bool ni_parse_kernel(struct ni_span text, unsigned *ret_major, unsigned *ret_minor,
+                     struct ni_span *ret_rest);
+/* Finds a number in a list of CPUs or NUMA nodes, "0-1,3" (lib/bitmap.c bitmap_print_to_pagebuf).
+   ABSENT: the list has not got it; BAD: the text is no list. */
+enum ni_known ni_find_in_list(struct ni_span list, int64_t number);
 /* Parses "7", "unlimited" or "max"; anything else is NI_BAD. */
 struct ni_num ni_num_of(struct ni_span word);
 
@@ -96,11 +103,41 @@ bool ni_names_iommu(struct ni_span word);
 /* Finds the address in a line of etc/hosts that has the name: "127.0.1.1 name alias # why". false: it
    has not. */
 bool ni_parse_host(struct ni_span line, const char *name, struct ni_span *ret_ip);
+/* A line of etc/passwd: "name:password:uid:gid:words:home:shell". */
+struct ni_passwd_line {
+    int64_t uid;
+    struct ni_span home;
+};
+bool ni_parse_passwd(const char *line, struct ni_passwd_line *ret);
+/* A line of proc/cpuinfo that is read: "vendor_id\t: GenuineIntel", "cpu family\t: 6",
+   "model\t\t: 143" (arch/x86/kernel/cpu/proc.c show_cpuinfo). */
+enum ni_cpu_line { NI_CPU_NO_LINE, NI_CPU_VENDOR, NI_CPU_FAMILY, NI_CPU_MODEL };
+enum ni_cpu_line ni_parse_cpu_line(struct ni_span line, struct ni_span *ret_value);
 /* The first words of the line of a port's traffic class that is forced for all (MLNX_OFED and DOCA
    only, mlx5_ib traffic_class_show). */
 extern const char ni_global_tclass[];
 
 /* ---- addresses and routes ---- */
+
+/* A line of proc/net/fib_trie: "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0 2" and
+   leaves "|-- 10.0.103.6"; below a leaf its routes, "/32 host LOCAL" (net/ipv4/fib_trie.c
+   fib_trie_seq_show). */
+enum ni_fib_kind {
+    NI_FIB_ODD, /* the kernel writes no such line */
+    NI_FIB_EMPTY,
+    NI_FIB_MAIN,
+    NI_FIB_LOCAL,
+    NI_FIB_POLICY, /* a table that only policy rules look up (`ip rule`) */
+    NI_FIB_NODE,
+    NI_FIB_LEAF,
+    NI_FIB_ROUTE
+};
+struct ni_fib_line {
+    struct ni_span text;      /* without the blanks before it */
+    uint8_t ip[NI_GID_BYTES]; /* of a leaf */
+    struct ni_span word[3];   /* of a route: length of the prefix, scope, type */
+};
+enum ni_fib_kind ni_parse_fib_line(struct ni_span line, struct ni_fib_line *ret);
 
 /* Returns true for the heading of proc/net/route. */
 bool ni_is_route_heading(struct ni_span line);

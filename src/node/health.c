@@ -223,36 +223,6 @@ static void probe_drivers(struct ni_probe *p)
 
 /* ---- NUMA nodes ---- */
 
-/* Reads a range such as "0-1" or "3" of a list (lib/bitmap.c bitmap_print_to_pagebuf). */
-static bool read_range(struct ni_span range, int64_t *from, int64_t *to)
-{
-    const char *dash = memchr(range.p, '-', range.n);
-    struct ni_span first = range, last = range;
-
-    if (dash) {
-        first.n = (size_t)(dash - range.p);
-        last = (struct ni_span){dash + 1, range.n - first.n - 1};
-    }
-    return ni_parse_int(first, INT32_MAX, from) && ni_parse_int(last, INT32_MAX, to);
-}
-
-/* Returns KNOWN if a list such as "0-1,3" has the number, ABSENT if it has not, and BAD if the text is
-   no list. */
-static enum ni_known find_in_list(const char *list, int64_t number)
-{
-    enum ni_known is = *list ? NI_ABSENT : NI_BAD;
-    struct ni_span range;
-    int64_t from, to;
-
-    while (ni_split(&list, ',', &range)) {
-        if (!read_range(range, &from, &to))
-            return NI_BAD;
-        if (number >= from && number <= to)
-            is = NI_KNOWN;
-    }
-    return is;
-}
-
 /* Reads which NUMA nodes have memory or processors (drivers/base/node.c), and takes it for the GPUs.
    */
 static void probe_numa_nodes(struct ni_probe *p)
@@ -264,7 +234,7 @@ static void probe_numa_nodes(struct ni_probe *p)
             ni_read_file(p, p->root, NI_OPTIONAL, list, sizeof(list), "sys/devices/system/node/%s",
                          memory ? "has_memory" : "has_cpu");
 
-        if (known == NI_KNOWN && find_in_list(list, 0) == NI_BAD)
+        if (known == NI_KNOWN && ni_find_in_list(ni_span_of(list), 0) == NI_BAD)
             known = ni_note_odd(p, list);
         for (unsigned i = 0; i < p->inv->n_gpu && known == NI_KNOWN; i++) {
             struct ni_gpu *g = &p->inv->gpu[i];
@@ -272,7 +242,7 @@ static void probe_numa_nodes(struct ni_probe *p)
             enum ni_known *has = memory ? &g->numa_memory : &g->numa_cpus;
 
             if (numa.known == NI_KNOWN && numa.v >= 0)
-                *has = find_in_list(list, numa.v);
+                *has = ni_find_in_list(ni_span_of(list), numa.v);
         }
     }
 }

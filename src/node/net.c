@@ -21,16 +21,13 @@
 
 /* ---- what the tables of /proc/net have in common ---- */
 
-/* A routing table of proc/net/fib_trie; POLICY: one that only policy rules look up (`ip rule`). */
-enum trie { NO_TRIE, MAIN, LOCAL, POLICY };
-
 struct table {
     struct ni_probe *p;
-    bool begun;          /* the heading was read, or there is none: rows follow */
-    enum ni_known known; /* KNOWN, until a line does not have the kernel's form */
-    bool leaf;           /* of fib_trie: `ip` is the address of the last leaf */
-    enum trie trie;      /* of fib_trie: the table of the present line */
-    bool main_is_local;  /* of fib_trie: the two are one, since "Main:" has addresses of ours */
+    bool begun;            /* the heading was read, or there is none: rows follow */
+    enum ni_known known;   /* KNOWN, until a line does not have the kernel's form */
+    bool leaf;             /* of fib_trie: `ip` is the address of the last leaf */
+    enum ni_fib_kind trie; /* of fib_trie: the heading above the present line */
+    bool main_is_local;    /* of fib_trie: the two are one, since "Main:" has addresses of ours */
     uint8_t ip[NI_GID_BYTES];
     bool has_default; /* the best default route so far, and its metric */
     uint64_t metric;
@@ -56,16 +53,6 @@ static enum ni_known read_net_table(struct ni_probe *p, enum heading heading, en
     if (known != NI_KNOWN)
         return known;
     return t.begun ? t.known : NI_BAD;
-}
-
-/* Splits off the first n words of the line. false: it has fewer. */
-static bool split_words(const char *line, struct ni_span words[], unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        if (!ni_word(&line, &words[i]))
-            return false;
-    }
-    return true;
 }
 
 /* Adds an address. NULL: it does not matter, or there is no room. After that the list no longer
@@ -98,71 +85,69 @@ static bool is_in_use(uint64_t flags)
 /* Returns true if a route may lead through a router: "/0 universe UNICAST". Those of scope link or
    host do not, and a packet to a BLACKHOLE, UNREACHABLE, PROHIBIT or THROW route goes nowhere by
    it. */
-static bool may_be_routed(const char *text)
+static bool may_be_routed(const struct ni_fib_line *l)
 {
-    static const char *const near[] = {"link", "host", "nowhere"};
-    struct ni_span w[3];
-
-    if (!split_words(text, w, NI_COUNT(w)) || !ni_span_is(w[2], "UNICAST"))
-        return false;
-    for (unsigned i = 0; i < NI_COUNT(near); i++) {
-        if (ni_span_is(w[1], near[i]))
-            return false;
-    }
-    return true;
-}
-
-static enum trie trie_of(const char *heading)
-{
-    switch (*heading) {
-    case 'M':
-        return MAIN;
-    case 'L':
-        return LOCAL;
-    default:
-        return POLICY;
-    }
+    return ni_span_is(l->word[2], "UNICAST") && !ni_is_one_of(l->word[1], "link|host|nowhere");
 }
 
 /* Takes a heading of proc/net/fib_trie. Until the first policy rule is added the main and the local
    table are one (net/ipv4/fib_trie.c fib_unmerge), and all of it stands below "Main:" and again
    below "Local:", so the addresses are collected anew. */
-static void take_fib_heading(struct table *t, const char *line)
+static void take_fib_heading(struct table *t, enum ni_fib_kind trie)
 {
     t->begun = true;
-    t->trie = trie_of(line);
-    if (strcmp(line, "Local:") == 0)
+    t->trie = trie;
+    if (trie == NI_FIB_LOCAL)
         t->p->inv->net.n_addr = 0;
 }
 
-/* Reads a line of proc/net/fib_trie: "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0
-   2" and leaves "|-- 10.0.103.6"; below a leaf lines such as "/32 host LOCAL", which marks an
-   address of ours, or "/0 universe UNICAST", a route (net/ipv4/fib_trie.c fib_trie_seq_show).
-   Routes outside the main table are noted, since proc/net/route does not show them. */
-static void fib_line(struct table *t, const char *line)
+/* Takes a route: one to this host alone is an address of ours. Routes outside the main table are
+   noted, since proc/net/route does not show them. */
+static void take_fib_route(struct table *t, const struct ni_fib_line *l)
 {
-    const char *text = line + strspn(line, " ");
+    const bool is_ours = ni_span_is(l->word[0], "/32") && ni_span_is(l->word[1], "host") &&
+                         ni_span_is(l->word[2], "LOCAL");
 
-    if (*line == '\0')
-        return;
-    if ((*line == 'M' || *line == 'L' || *line == 'I') && strchr(line, ':')) {
-        take_fib_heading(t, line);
-        return;
-    }
-    if (!t->begun || (*text != '|' && *text != '+' && *text != '/'))
-        t->known = ni_note_odd(t->p, line);
-    if (*text == '|') {
-        t->leaf = ni_has_prefix(text, "|-- ") && ni_parse_ipv4(ni_span_of(text + 4), t->ip) == 0;
-        if (!t->leaf)
-            t->known = ni_note_odd(t->p, line);
-    } else if (t->leaf && strcmp(text, "/32 host LOCAL") == 0) {
-        if (t->trie == MAIN)
+    if (t->leaf && is_ours) {
+        if (t->trie == NI_FIB_MAIN)
             t->main_is_local = true;
         (void)add_addr(t, t->ip);
-    } else if (may_be_routed(text)) {
-        if (t->trie == POLICY || (t->trie == LOCAL && !t->main_is_local))
-            t->p->inv->net.policy_routes = true;
+        return;
     }
+    if (!may_be_routed(l))
+        return;
+    if (t->trie == NI_FIB_POLICY || (t->trie == NI_FIB_LOCAL && !t->main_is_local))
+        t->p->inv->net.policy_routes = true;
+}
+
+static void fib_line(struct table *t, const char *line)
+{
+    struct ni_fib_line l;
+    const enum ni_fib_kind kind = ni_parse_fib_line(ni_span_of(line), &l);
+
+    switch (kind) {
+    case NI_FIB_EMPTY:
+        return;
+    case NI_FIB_MAIN:
+    case NI_FIB_LOCAL:
+    case NI_FIB_POLICY:
+        take_fib_heading(t, kind);
+        break;
+    case NI_FIB_NODE:
+        break;
+    case NI_FIB_LEAF:
+        t->leaf = true;
+        memcpy(t->ip, l.ip, NI_GID_BYTES);
+        break;
+    case NI_FIB_ROUTE:
+        take_fib_route(t, &l);
+        break;
+    case NI_FIB_ODD:
+        t->leaf = false;
+        break;
+    }
+    if (kind == NI_FIB_ODD || !t->begun)
+        t->known = ni_note_odd(t->p, line);
 }
 
 void ni_probe_addresses(struct ni_probe *p)

@@ -174,18 +174,23 @@ void ni_probe_links(struct ni_probe *p)
 
 /* ---- the CPU ---- */
 
-/* Takes "key\t: value" of /proc/cpuinfo (arch/x86/kernel/cpu/proc.c show_cpuinfo). */
 static void take_cpu(struct ni_cpu *cpu, const char *line)
 {
-    const char *colon = strchr(line, ':');
-    const struct ni_span value = ni_trim(ni_span_of(colon ? colon + 1 : ""));
+    struct ni_span value;
 
-    if (ni_has_prefix(line, "vendor_id"))
+    switch (ni_parse_cpu_line(ni_span_of(line), &value)) {
+    case NI_CPU_NO_LINE:
+        break;
+    case NI_CPU_VENDOR:
         (void)ni_copyn(cpu->vendor, sizeof(cpu->vendor), value.p, value.n);
-    else if (ni_has_prefix(line, "cpu family"))
+        break;
+    case NI_CPU_FAMILY:
         (void)ni_parse_int(value, INT32_MAX, &cpu->family);
-    else if (ni_has_prefix(line, "model") && !ni_has_prefix(line, "model name"))
+        break;
+    case NI_CPU_MODEL:
         (void)ni_parse_int(value, INT32_MAX, &cpu->model);
+        break;
+    }
 }
 
 void ni_probe_cpu(struct ni_probe *p)

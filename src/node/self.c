@@ -116,21 +116,17 @@ void ni_probe_self(struct ni_probe *p)
     probe_user_namespace(p);
 }
 
-/* Reads the version of the kernel, "5.14.0-570.el9.x86_64". */
 void ni_probe_kernel(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
-    char *end;
+    struct ni_span rest;
 
     if (ni_read_file(p, p->root, NI_OPTIONAL, self->kernel, sizeof(self->kernel),
                      "proc/sys/kernel/osrelease") != NI_KNOWN)
         return;
-    const unsigned long major = strtoul(self->kernel, &end, 10);
-    if (!ni_is_digit(self->kernel[0]) || *end != '.' || !ni_is_digit(end[1]) || major > 999) {
+    if (!ni_parse_kernel(ni_span_of(self->kernel), &self->kernel_major, &self->kernel_minor,
+                         &rest)) {
         ni_note_odd(p, self->kernel);
         self->kernel[0] = '\0';
-        return;
     }
-    self->kernel_major = (unsigned)major;
-    self->kernel_minor = (unsigned)strtoul(end + 1, NULL, 10);
 }

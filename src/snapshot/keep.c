@@ -240,14 +240,10 @@ static void keep_model_number(const struct ni_keep_facts *k, struct ni_mask *m, 
 static void keep_cpus(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
-    size_t n = 0;
-
     (void)k;
     (void)m;
-    while (n < s.n && (ni_is_digit(s.p[n]) || s.p[n] == ',' || s.p[n] == '-'))
-        n++;
-    if (n == s.n)
-        ni_putn(ret, s.p, n);
+    if (ni_find_in_list(s, 0) != NI_BAD)
+        ni_putn(ret, s.p, s.n);
     else
         put_refused(s, ret);
 }
@@ -275,24 +271,27 @@ static void keep_kernel(const struct ni_keep_facts *k, struct ni_mask *m, struct
     static const char flavours[] =
         "x86_64|aarch64|amd64|arm64|generic|default|cloud|aws|azure|gcp|gke|oracle|nvidia|64k|"
         "lowlatency|rt|el8|el8_6|el9|el9_2|el9_4|el9_6|el10|el10_0|bclinux|cos|flatcar|talos|hwe";
-    size_t n = 0;
+    unsigned major, minor;
+    struct ni_span rest;
 
     (void)k;
     (void)m;
-    if (s.n == 0 || !ni_is_digit(*s.p)) {
+    if (!ni_parse_kernel(s, &major, &minor, &rest)) {
         put_refused(s, ret);
         return;
     }
-    while (n < s.n) {
-        size_t to = n;
+    ni_putn(ret, s.p, (size_t)(rest.p - s.p));
+    while (rest.n > 0) {
+        size_t n = 1; /* a separator, and the part behind it */
 
-        while (to < s.n && !strchr("-.+~", s.p[to]))
-            to++;
-        const struct ni_span part = {s.p + n, to - n};
-        if (part.n > 0 && !ni_is_one_of(part, flavours) && (part.n > 6 || !is_decimal(part)))
+        while (n < rest.n && !strchr("-.+~", rest.p[n]))
+            n++;
+        const struct ni_span part = {rest.p + 1, n - 1};
+        const bool number = part.n <= 6 && is_decimal(part);
+        if (!strchr("-.+~", *rest.p) || (part.n > 0 && !number && !ni_is_one_of(part, flavours)))
             break;
-        ni_putn(ret, s.p + n, to - n + (to < s.n));
-        n = to + 1;
+        ni_putn(ret, rest.p, n);
+        rest = skip_bytes(rest, n);
     }
 }
 
@@ -506,78 +505,50 @@ static void keep_comm(const struct ni_keep_facts *k, struct ni_mask *m, struct n
 
 /* ---- addresses and routes ---- */
 
-/* Puts the line of an address: "/32 host LOCAL". */
-static void put_fib_alias(struct ni_span text, struct ni_text *ret)
-{
-    static const char scopes[] = "universe|site|link|host|nowhere";
-    static const char types[] = "UNSPEC|UNICAST|LOCAL|BROADCAST|ANYCAST|MULTICAST|BLACKHOLE|"
-                                "UNREACHABLE|PROHIBIT|THROW|NAT|XRESOLVE";
-    struct ni_span word[3];
-    const bool good = ni_split_line(text, word, 3) == 3 && is_decimal(skip_bytes(word[0], 1)) &&
-                      ni_is_one_of(word[1], scopes) && ni_is_one_of(word[2], types);
-
-    ni_put(ret, "/");
-    if (good)
-        ni_putf(ret, "%.*s %.*s %.*s", (int)word[0].n - 1, word[0].p + 1, (int)word[1].n, word[1].p,
-                (int)word[2].n, word[2].p);
-}
-
-/* Puts the line of a node: "+-- 10.0.0.0/8 2 0 2", "|-- 10.0.103.6". */
+/* Puts the line of a node: "+-- 10.0.0.0/8 2 0 2". Its form stands here, since readers read none. */
 static void put_fib_node(struct ni_span text, struct ni_text *ret)
 {
-    struct ni_span word[5];
+    struct ni_span word[6];
     uint8_t ip[NI_GID_BYTES];
     const unsigned n = ni_split_line(text, word, NI_COUNT(word));
     const char *slash = n > 1 ? memchr(word[1].p, '/', word[1].n) : NULL;
-    struct ni_span address = n > 1 ? word[1] : ni_span_of("");
-    const bool leaf = *text.p == '|';
+    bool good = n == 5 && slash;
 
-    if (slash)
-        address.n = (size_t)(slash - address.p);
-    bool good = n > 1 && ni_span_is(word[0], leaf ? "|--" : "+--") &&
-                ni_parse_ipv4(address, ip) == 0 &&
-                (!slash || is_decimal(skip_bytes(word[1], address.n + 1)));
+    if (good) {
+        const struct ni_span address = {word[1].p, (size_t)(slash - word[1].p)};
+
+        good = ni_parse_ipv4(address, ip) == 0 && is_decimal(skip_bytes(word[1], address.n + 1));
+    }
     for (unsigned i = 2; i < n; i++)
         good = good && is_decimal(word[i]);
-    if (leaf && n != 2)
-        good = false;
-    ni_putn(ret, text.p, 1);
-    if (!good)
-        return;
-    ni_put(ret, "--");
-    for (unsigned i = 1; i < n; i++)
-        ni_putf(ret, " %.*s", (int)word[i].n, word[i].p);
+    if (good)
+        ni_putn(ret, text.p, text.n);
+    else
+        ni_put(ret, "+-- ");
 }
 
-/* Keeps proc/net/fib_trie, but lines of another form only in part. */
+/* Keeps proc/net/fib_trie. */
 static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                           struct ni_text *ret)
 {
+    struct ni_fib_line l;
     struct ni_span line;
 
     (void)k;
     (void)m;
     while (next_line(&s, &line)) {
-        size_t blanks = 0;
+        const enum ni_fib_kind kind = ni_parse_fib_line(line, &l);
 
-        while (blanks < line.n && line.p[blanks] == ' ')
-            blanks++;
-        const struct ni_span text = skip_bytes(line, blanks);
-        const struct ni_span id = {text.p + 3, text.n > 4 ? text.n - 4 : 0};
-        ni_putn(ret, line.p, blanks);
-        if (text.n == 0)
-            ; /* the line has only blanks */
-        else if (*text.p == '/')
-            put_fib_alias(text, ret);
-        else if (*text.p == '|' || *text.p == '+')
-            put_fib_node(text, ret);
-        else if (ni_is_one_of(text, "Main:|Local:") ||
-                 (ni_begins(text, "Id ") && text.p[text.n - 1] == ':' && is_decimal(id)))
-            ni_putn(ret, text.p, text.n);
-        else if (strchr("MLI", *text.p) && memchr(text.p, ':', text.n))
-            ni_putf(ret, "%c:", *text.p);
+        ni_putn(ret, line.p, line.n - l.text.n); /* the blanks */
+        if (kind == NI_FIB_ODD)
+            put_refused(l.text, ret);
+        else if (kind == NI_FIB_NODE)
+            put_fib_node(l.text, ret);
+        else if (kind == NI_FIB_ROUTE)
+            ni_putf(ret, "%.*s %.*s %.*s", (int)l.word[0].n, l.word[0].p, (int)l.word[1].n,
+                    l.word[1].p, (int)l.word[2].n, l.word[2].p);
         else
-            put_refused(text, ret);
+            ni_putn(ret, l.text.p, l.text.n);
         ni_put(ret, "\n");
     }
 }
@@ -825,41 +796,36 @@ static bool split_setting(struct ni_span s, struct ni_span *name, struct ni_span
 static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                            struct ni_text *ret)
 {
-    struct ni_span line, name, value;
+    struct ni_conf_line set;
+    struct ni_span line;
+    bool export;
 
     while (next_line(&s, &line)) {
-        bool export;
-
-        if (!split_setting(line, &name, &value))
-            if (!split_setting(line, &name, &value) || !ni_begins(name, "NCCL_") ||
-                !ni_is_name(name, NI_DEV_NAME))
-                continue;
-        const struct ni_span meant = ni_conf_meant(name, "NCCL_", &export);
+        if (!ni_parse_conf(line, false, &set))
+            continue;
+        const struct ni_span meant = ni_conf_meant(set.name, "NCCL_", &export);
         if (meant.n > 0)
             ni_put(ret, export ? "export " : " ");
-        else if (!ni_begins(name, "NCCL_") || !ni_is_name(name, NI_DEV_NAME))
+        else if (!ni_begins(set.name, "NCCL_") || !ni_is_name(set.name, NI_DEV_NAME))
             continue;
-        put_masked_setting(k, m, meant.n > 0 ? meant : name, value, "NCCL_", ret);
-        ni_put(ret, "\n");
+        put_masked_setting(k, m, meant.n > 0 ? meant : set.name, set.value, "NCCL_", ret);
+        ni_put(ret, set.crlf ? "\r\n" : "\n");
     }
 }
 
-/* Keeps the settings of an nvshmem.conf. NVSHMEM takes off blanks, and the rest after " #". */
+/* Keeps the settings of an nvshmem.conf. */
 static void keep_nvshmem_conf(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                               struct ni_text *ret)
 {
-    struct ni_span line, name, value;
+    struct ni_conf_line set;
+    struct ni_span line;
 
     while (next_line(&s, &line)) {
-        if (!split_setting(ni_trim(line), &name, &value))
+        if (!ni_parse_conf(line, true, &set))
             continue;
-        size_t n = 0;
-        while (n < value.n && !(value.p[n] == '#' && n > 0 && strchr(" \t", value.p[n - 1])))
-            n++;
-        name = ni_trim(name);
-        if (!ni_begins(name, "NVSHMEM_") || !ni_is_name(name, NI_DEV_NAME))
+        if (!ni_begins(set.name, "NVSHMEM_") || !ni_is_name(set.name, NI_DEV_NAME))
             continue;
-        put_masked_setting(k, m, name, ni_trim((struct ni_span){value.p, n}), "NVSHMEM_", ret);
+        put_masked_setting(k, m, set.name, set.value, "NVSHMEM_", ret);
         ni_put(ret, "\n");
     }
 }
@@ -895,17 +861,13 @@ static void keep_environ(const struct ni_keep_facts *k, struct ni_mask *m, struc
 static void keep_passwd(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
-    const char *at = s.p;
-    struct ni_span field[7] = {0};
-    unsigned n = 0;
+    struct ni_passwd_line user;
 
     (void)k;
-    while (n < NI_COUNT(field) && ni_split(&at, ':', &field[n]))
-        n++;
-    if (n < NI_COUNT(field) || !is_decimal(field[2]))
+    if (!ni_parse_passwd(s.p, &user))
         return;
-    ni_putf(ret, "x:x:%.*s:0::", (int)field[2].n, field[2].p);
-    ni_mask_path(m, field[5], ret);
+    ni_putf(ret, "x:x:%" PRId64 ":0::", user.uid);
+    ni_mask_path(m, user.home, ret);
     ni_put(ret, ":\n");
 }
 
@@ -929,24 +891,30 @@ static void keep_vpd(const struct ni_keep_facts *k, struct ni_mask *m, struct ni
     ni_putn(ret, end, sizeof(end));
 }
 
-/* Keeps vendor, family and model of the first CPU: "vendor_id\t: GenuineIntel". */
+/* Keeps vendor, family and model of the first CPU. */
 static void keep_cpuinfo(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
-    struct ni_span line;
+    static const char vendors[] = "GenuineIntel|AuthenticAMD|HygonGenuine|CentaurHauls";
+    struct ni_span line, value;
 
     (void)k;
     (void)m;
     while (next_line(&s, &line) && line.n > 0) {
-        const char *colon = memchr(line.p, ':', line.n);
-        const struct ni_span value = ni_trim(colon ? skip_bytes(line, (size_t)(colon + 1 - line.p))
-                                                   : (struct ni_span){"", 0});
-        const bool model = ni_begins(line, "model") && !ni_begins(line, "model name");
-
-        if ((ni_begins(line, "vendor_id") &&
-             ni_is_one_of(value, "GenuineIntel|AuthenticAMD|HygonGenuine|CentaurHauls")) ||
-            ((ni_begins(line, "cpu family") || model) && is_decimal(value)))
-            ni_putf(ret, "%.*s\n", (int)line.n, line.p);
+        switch (ni_parse_cpu_line(line, &value)) {
+        case NI_CPU_NO_LINE:
+            break;
+        case NI_CPU_VENDOR:
+            if (ni_is_one_of(value, vendors))
+                ni_putf(ret, "vendor_id\t: %.*s\n", (int)value.n, value.p);
+            break;
+        case NI_CPU_FAMILY:
+            ni_putf(ret, "cpu family\t: %.*s\n", (int)value.n, value.p);
+            break;
+        case NI_CPU_MODEL:
+            ni_putf(ret, "model\t\t: %.*s\n", (int)value.n, value.p);
+            break;
+        }
     }
 }
 

@@ -195,6 +195,7 @@ static void test_policy_tables(void **state)
         {"Id 101:\\n  |-- 0.0.0.0\\n     /0 universe UNICAST\\n", apart, "", true},
         {"Id 101:\\n  |-- 0.0.0.0\\n     /0 universe UNICAST tos=16\\n", apart, "", true},
         {"Id 101:\\n  |-- 0.0.0.0\\n     /0 site UNICAST\\n", apart, "", true},
+        {"Id 101:\\n  |-- 0.0.0.0\\n     /0 scope=200 UNICAST\\n", apart, "", true},
         {"", apart, "Id 511:\\n  |-- 10.0.2.0\\n     /24 universe UNICAST\\n", true},
         {"Id 101:\\n  |-- 10.0.1.0\\n     /24 link UNICAST\\n", apart, "", false},
         {"Id 101:\\n  |-- 10.0.1.9\\n     /32 host UNICAST\\n", apart, "", false},

@@ -71,6 +71,26 @@ static void test_form(void **state)
         {"sys/bus/pci/devices/0000:3b:00.0/vendor", "0x15b3", "0x15b3"},
         {"sys/bus/pci/devices/0000:3b:00.0/vendor", "hunter2", "???????"},
         {"proc/driver/nvidia/version", "hunter2", "NVRM version: NVIDIA UNIX Kernel Module"},
+        {"proc/sys/kernel/osrelease", "5.14.0-570.el9.x86_64", "5.14.0-570.el9.x86_64"},
+        {"proc/sys/kernel/osrelease", "6.8.0-hunter2", "6.8.0"},
+        {"proc/sys/kernel/osrelease", "6.8hunter2", "6.8"},
+        {"proc/sys/kernel/osrelease", "6.hunter2", "?????????"},
+        {"sys/devices/system/node/has_memory", "0-1,3", "0-1,3"},
+        {"sys/devices/system/node/has_memory", "0-1,", "????"},
+        {"proc/cpuinfo", "vendor_id\t: hunter2\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: X",
+         "cpu family\t: 6\nmodel\t\t: 143\n"},
+        {"etc/passwd", "me:x:1000:1000:Hunter Two:/home/me:/bin/sh", "x:x:1000:0::/home/name-1:\n"},
+        {"etc/passwd", "me:x:hunter2:1000::/home/me:/bin/sh", ""},
+        {"etc/nccl.conf", "NCCL_IB_TC=106\r\n#NCCL_IB_SL=hunter2\nhunter2\n", "NCCL_IB_TC=106\r\n"},
+        {"etc/nvshmem.conf", " NVSHMEM_IB_GID_INDEX = 3 # hunter2\n", "NVSHMEM_IB_GID_INDEX=3\n"},
+        {"proc/net/fib_trie",
+         "Main:\n  +-- 10.0.0.0/8 2 0 2\n  |-- 10.0.1.6\n     /32 host LOCAL\n"
+         "     /0 scope=200 UNICAST tos=0x10\nId 101:\n",
+         "Main:\n  +-- 10.0.0.0/8 2 0 2\n  |-- 10.0.1.6\n     /32 host LOCAL\n"
+         "     /0 scope=200 UNICAST\nId 101:\n"},
+        {"proc/net/fib_trie",
+         "Mhunter2:\nId hunter2:\n  +-- hunter2\n  |-- hunter2\n  /32 host HUNTER2\n",
+         "?????????\n???????????\n  +-- \n  ???????????\n  ????????????????\n"},
     };
 
     (void)state;
