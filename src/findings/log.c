@@ -121,6 +121,13 @@ const struct ni_finding_kind ni_log_findings[] = {
         .user = "run `nccl-init doctor` in these pods; it says why.",
     },
     {
+        .number = NI_F_LOG_GPU_FAILED,
+        .id = "log.gpu.failed",
+        .cost = NI_COST_FAILS,
+        .admin =
+            "drain the node; look for Xid in its kernel log (dmesg); reset or replace the GPU.",
+    },
+    {
         .number = NI_F_LOG_GPU_SHARED,
         .id = "log.gpu.shared",
         .cost = NI_COST_FAILS,
@@ -139,6 +146,12 @@ const struct ni_finding_kind ni_log_findings[] = {
         .admin = "check the cable and the switch port, and find what changes the addresses.",
     },
     {
+        .number = NI_F_LOG_LAUNCHER,
+        .id = "log.launcher",
+        .cost = NI_COST_FAILS,
+        .user = "mend the start of the job; NCCL is not concerned.",
+    },
+    {
         .number = NI_F_LOG_LEFT,
         .id = "log.left",
         .cost = NI_COST_FAILS,
@@ -149,6 +162,12 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.libibverbs",
         .cost = NI_COST_SLOWER,
         .user = "install libibverbs1 and ibverbs-providers (RHEL: libibverbs) in the image.",
+    },
+    {
+        .number = NI_F_LOG_LIBRARY,
+        .id = "log.library",
+        .cost = NI_COST_FAILS,
+        .user = "do what the message says; else search for the text in the issues of that library.",
     },
     {
         .number = NI_F_LOG_LINES_LOST,
@@ -207,6 +226,14 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.plan.differs",
         .cost = NI_COST_IGNORED,
         .user = "find what sets it: the launcher, the image or an nccl.conf.",
+    },
+    {
+        .number = NI_F_LOG_PLUGIN,
+        .id = "log.plugin",
+        .cost = NI_COST_RDMA,
+        .user = "request the devices of that network for the pod, and take an image whose plugin "
+                "and library fit each other.",
+        .admin = "check the driver and the device plugin of that network.",
     },
     {
         .number = NI_F_LOG_PORT,

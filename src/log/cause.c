@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "findings/log.h"
+#include "findings/pod.h"
 #include "log/attempts.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
@@ -22,8 +23,10 @@
 
 /* Places in the order of findings. */
 enum {
-    FAULT = 4,    /* of a setting or a device: all findings that order_of does not list */
-    PEER = 6,     /* what a rank says of another one */
+    COLLECTIVE = 3,
+    FAULT = 4, /* of a setting or a device: all findings that order_of does not list */
+    PEER = 6,  /* what a rank says of another one */
+    UNFINISHED = 10,
     NO_CAUSE = 14 /* from here on: never a cause */
 };
 
@@ -32,8 +35,9 @@ static unsigned order_of(ni_finding_number id)
 {
     static const uint8_t order[NI_F_END] = {
         [NI_F_LOG_EXCEPTION] = 1,
+        [NI_F_LOG_GPU_FAILED] = 1,
         [NI_F_LOG_EXIT] = 2,
-        [NI_F_LOG_COLLECTIVE] = 3,
+        [NI_F_LOG_COLLECTIVE] = COLLECTIVE,
         [NI_F_LOG_WARN] = 5,
         [NI_F_LOG_CUDA] = 5, /* the line behind it may say more */
         [NI_F_LOG_PEER_REFUSED] = PEER,
@@ -43,7 +47,7 @@ static unsigned order_of(ni_finding_number id)
         [NI_F_LOG_RANKS_MISSING] = 7,
         [NI_F_LOG_RENDEZVOUS] = 8,
         [NI_F_LOG_TIMEOUT] = 9,
-        [NI_F_LOG_UNFINISHED] = 10,
+        [NI_F_LOG_UNFINISHED] = UNFINISHED,
         [NI_F_LOG_LEFT] = 11,
         [NI_F_LOG_PEER_DIED] = 12,
         [NI_F_LOG_FAILED] = 13,
@@ -60,6 +64,8 @@ static bool is_reason(const struct ni_log_hit *h)
 {
     const ni_finding_number id = h->row->id;
 
+    if (id == NI_F_LOG_GPU_FAILED)
+        return true;
     return order_of(id) >= FAULT && order_of(id) <= PEER &&
            (ni_finding_severity(id) == NI_ERROR || (h->flags & FATAL) != 0);
 }
@@ -191,19 +197,6 @@ void ni_log_name_ranks(struct ni_log *log)
             log->rank[i].rank = -1;
 }
 
-/* Notes that the program of that rank raised an exception. */
-static void remember_raised(struct ni_log *log, int rank)
-{
-    if (rank >= 0 && rank < NI_LOG_RAISED)
-        log->raised[rank / 64] |= UINT64_C(1) << (rank % 64);
-}
-
-static bool has_raised(const struct ni_log *log, int rank)
-{
-    return rank >= 0 && rank < NI_LOG_RAISED &&
-           (log->raised[rank / 64] & UINT64_C(1) << (rank % 64)) != 0;
-}
-
 /* Returns true if the note is of an attempt before the last one. */
 static bool is_history(const struct ni_log *log, const struct ni_log_note *note)
 {
@@ -226,7 +219,7 @@ void ni_log_find_owners(struct ni_log *log)
         note->who = r;
         const bool old = is_history(log, note);
         if (note->said == NI_SAID_EXCEPTION && !old)
-            remember_raised(log, note->rank);
+            ni_log_add_rank(log->raised, note->rank);
         if (!r || (old && !r->earlier))
             continue;
         if (note->said == NI_SAID_EXCEPTION)
@@ -352,25 +345,35 @@ static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
        spoke */
     if (note->number == 0 || note->number == -15)
         return false;
-    if ((has_raised(log, note->rank) || (r && (r->exception || r->wait))) &&
+    if ((ni_log_has_rank(log->raised, note->rank) || (r && (r->exception || r->wait))) &&
         (note->number > 0 || note->number == -6))
         return false;
     return !(r && note->number > 0 && r->process->warn.file != 0);
 }
 
-static bool has_same_text(const struct ni_log_note *a, const struct ni_log_note *b)
+/* Returns true if two exceptions have one text, or one meaning. */
+static bool is_same_exception(const struct ni_log *log, const struct ni_log_note *a,
+                              const struct ni_log_note *b)
 {
-    return a->quote.text == b->quote.text;
+    const char *meaning = ni_log_meaning(ni_log_word(log, a->quote.text));
+
+    return a->quote.text == b->quote.text ||
+           (meaning && meaning == ni_log_meaning(ni_log_word(log, b->quote.text)));
 }
 
-static bool has_same_number(const struct ni_log_note *a, const struct ni_log_note *b)
+static bool has_same_number(const struct ni_log *log, const struct ni_log_note *a,
+                            const struct ni_log_note *b)
 {
+    (void)log;
     return a->number == b->number;
 }
 
+typedef bool is_alike_fn(const struct ni_log *log, const struct ni_log_note *a,
+                         const struct ni_log_note *b);
+
 /* Marks all causes that are like this one as told, and puts their ranks. */
 static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
-                      bool (*is_alike)(const struct ni_log_note *, const struct ni_log_note *))
+                      is_alike_fn *is_alike)
 {
     unsigned known = 0;
 
@@ -378,7 +381,7 @@ static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_l
     for (unsigned i = 0; i < log->n_note; i++) {
         struct ni_log_note *other = &log->note[i];
 
-        if (other->said != note->said || !is_alike(other, note) || !is_cause(log, other) ||
+        if (other->said != note->said || !is_alike(log, other, note) || !is_cause(log, other) ||
             is_history(log, other))
             continue;
         other->told = true;
@@ -407,7 +410,7 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
         if (note->said != NI_SAID_EXCEPTION || note->told || !is_cause(log, note) ||
             is_history(log, note))
             continue;
-        put_alike(&who, log, note, has_same_text);
+        put_alike(&who, log, note, is_same_exception);
         ni_put(&t, "the program raised an exception");
         put_step(&t, log, note->who);
         const char *meaning = ni_log_meaning(ni_log_word(log, note->quote.text));
@@ -415,7 +418,8 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
             ni_putf(&t, ": %s", meaning);
         ni_put(&t, ". ");
         put_quoted_line(&t, log, &note->quote);
-        ni_report(f, NI_F_LOG_EXCEPTION, who.buf, "%s", t.buf);
+        ni_report(f, ni_log_exception_id(ni_log_word(log, note->quote.text)), who.buf, "%s", t.buf);
+        log->exception = log->exception ? log->exception : note;
         told++;
     }
 }
@@ -462,6 +466,7 @@ static void report_ends(struct ni_log *log, struct ni_findings *f)
         ni_put(&t, ". ");
         put_quoted_line(&t, log, &note->quote);
         ni_report(f, NI_F_LOG_EXIT, who.buf, "%s", t.buf);
+        log->exit = log->exit ? log->exit : note;
         told++;
     }
 }
@@ -933,8 +938,69 @@ static void report_warnings(struct ni_log *log, struct ni_findings *f)
         ni_put(&t, ". ");
         put_quoted_line(&t, log, &r->process->warn);
         ni_report(f, NI_F_LOG_WARN, who.buf, "%s", t.buf);
+        log->warned = r;
         return;
     }
+}
+
+/* Returns the note of the first rank that waits in a collective, and adds all that do to the set;
+   NULL: none does, or they do not wait in the same one. *end: one more than the last of them. */
+static const struct ni_log_note *gather_waiting(const struct ni_log *log, uint64_t *set, int *end)
+{
+    const struct ni_log_note *first = NULL;
+
+    for (unsigned i = 0; i < log->n_note; i++) {
+        const struct ni_log_note *note = &log->note[i];
+
+        if (note->said != NI_SAID_WAIT || note->rank < 0 || note->rank >= NI_LOG_RAISED)
+            continue;
+        first = first ? first : note;
+        if (!is_same_note(first, note))
+            return NULL;
+        ni_log_add_rank(set, note->rank);
+        *end = note->rank >= *end ? note->rank + 1 : *end;
+    }
+    return first;
+}
+
+/* Reports ranks that wait in a collective, and those below the last of them that do not, of a log
+   that has no line of NCCL. */
+static void report_waiting_alone(const struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96), missing = NI_TEXT(96), t = NI_TEXT(400);
+    struct ni_text subject = NI_TEXT(112);
+    uint64_t waiting[NI_LOG_RAISED / 64] = {0};
+    int end = 0;
+    const struct ni_log_note *first = log->n == 0 ? gather_waiting(log, waiting, &end) : NULL;
+
+    if (!first)
+        return;
+    const unsigned n = ni_log_put_set(&who, waiting, end, true);
+    const unsigned others = ni_log_put_set(&missing, waiting, end, false);
+    if (others == 0 || others >= n)
+        return;
+    ni_putf(&t, "waited %d s in ", first->waited / 1000);
+    put_collective(&t, log, first);
+    ni_putf(&t, " for rank%s %s, which the log does not show waiting: look at %s last lines. ",
+            ni_plural(others), missing.buf, others == 1 ? "its" : "their");
+    put_quoted_line(&t, log, &first->quote);
+    ni_putf(&subject, "rank%s %s", ni_plural(n), who.buf);
+    ni_report(f, NI_F_LOG_TIMEOUT, subject.buf, "%s", t.buf);
+}
+
+/* Reports processes that did not announce themselves although others, of as many, did. */
+static void report_members(const struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text missing = NI_TEXT(96);
+    unsigned n = 0;
+
+    if (log->members > 0 && log->n == 0)
+        n = ni_log_put_set(&missing, log->member, log->members, false);
+    if (n > 0)
+        ni_report(f, NI_F_LOG_RANKS_MISSING, missing.buf,
+                  "of %d processes, these did not announce themselves: nothing runs on their node, "
+                  "or the launcher (srun, --ntasks-per-node) was not asked for them",
+                  log->members);
 }
 
 void ni_log_report_causes(struct ni_log *log, struct ni_findings *f)
@@ -942,6 +1008,8 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f)
     report_exceptions(log, f);
     report_ends(log, f);
     report_collectives(log, f);
+    report_waiting_alone(log, f);
+    report_members(log, f);
     report_begun(log, f);
     report_departures(log, f);
 }
@@ -1030,6 +1098,73 @@ void ni_log_put_history(struct ni_text *t, const struct ni_log *log)
     }
 }
 
+enum { NEAR = 100 }; /* lines from a fault that names no process to what it may have caused */
+
+/* Returns true if the fault stands before the note, in the note's process or in none that is known. */
+static bool is_fault_before(const struct ni_log *log, const struct ni_log_hit *h,
+                            const struct ni_log_note *note)
+{
+    const struct ni_log_rank *r = note->who;
+
+    if (h->file != note->quote.file || h->line > note->quote.line ||
+        ni_log_is_history(log, h->file, (uint32_t)h->line))
+        return false;
+    if (r && (r->process->said & h->bit) != 0)
+        return true;
+    return h->nobodys_file != 0 && note->quote.line - h->line <= NEAR;
+}
+
+/* Returns true if an exit that the note tells of is one that follows from any trouble: a status, or
+   the abort by torch's watchdog; and not a signal from outside, or a crash. */
+static bool is_mild_exit(const struct ni_log_note *note)
+{
+    return note->said == NI_SAID_END && (note->number > 0 || note->number == -6);
+}
+
+/* Returns true if an error of the finding stands before the note in the job's life, and explains
+   it. */
+static bool explains(const struct ni_log *log, ni_finding_number id, const struct ni_log_note *note)
+{
+    const unsigned order = order_of(id);
+    const bool late = order >= COLLECTIVE && order < UNFINISHED;
+    const struct ni_log_rank *warned = log->warned;
+
+    if (id == NI_F_LOG_WARN && warned)
+        return warned->process->warn.file == note->quote.file &&
+               warned->process->warn.line < note->quote.line &&
+               (!note->who || note->who->process == warned->process);
+    if (late && is_mild_exit(note))
+        return true;
+    if (order < FAULT || (order > PEER && !(late && note->is_fault)))
+        return false;
+    if (note->said == NI_SAID_END && !is_mild_exit(note) && id != NI_F_SHM_DEFAULT)
+        return false;
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if (log->hit[i].row->id == id && is_fault_before(log, &log->hit[i], note))
+            return true;
+    return false;
+}
+
+/* Returns the finding that explains the exception or the exit with which the job seems to have begun
+   to fail; NULL: none does. */
+static const struct ni_finding *find_earlier(const struct ni_log *log, const struct ni_findings *f,
+                                             ni_finding_number id)
+{
+    const struct ni_log_note *note = id == NI_F_LOG_EXIT ? log->exit : log->exception;
+    const struct ni_finding *first = NULL;
+
+    if (id != NI_F_LOG_EXIT && id != NI_F_LOG_EXCEPTION)
+        return NULL;
+    for (unsigned i = 0; note && i < f->n; i++) {
+        const struct ni_finding *it = &f->at[i];
+
+        if ((ni_finding_severity(it->id) == NI_ERROR || log->fatal[it->id]) &&
+            explains(log, it->id, note) && (!first || order_of(it->id) < order_of(first->id)))
+            first = it;
+    }
+    return first;
+}
+
 const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct ni_findings *f,
                                          bool mixed)
 {
@@ -1048,5 +1183,6 @@ const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct 
             end = order_of(it->id);
         }
     }
-    return cause;
+    const struct ni_finding *earlier = cause ? find_earlier(log, f, cause->id) : NULL;
+    return earlier ? earlier : cause;
 }

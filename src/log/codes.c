@@ -40,11 +40,11 @@ static const struct {
     {209, "no kernel image is available for execution on the device",
      ROW(LOG_CUDA_IMAGE, 0, "the image's CUDA code was not built for this kind of GPU")},
     {214, "uncorrectable ECC error",
-     ROW(LOG_CUDA, 0,
+     ROW(LOG_GPU_FAILED, 0,
          "the memory of this GPU has failed (ECC), which no program can cause: the administrator "
          "drains the node, and resets or replaces the GPU")},
     {220, "uncorrectable NVLink error",
-     ROW(LOG_CUDA, 0,
+     ROW(LOG_GPU_FAILED, 0,
          "an NVLink of this GPU has failed, which no program can cause: the administrator drains "
          "the node, and resets or replaces the GPU or the NVSwitch")},
     {700, "an illegal memory access was encountered",

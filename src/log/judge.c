@@ -142,11 +142,97 @@ static void put_latecomer(struct ni_text *t, const struct ni_log *log)
     }
 }
 
+/* Returns the address or the host name of the other end in a line, "10.0.0.3" of "10.0.0.3<4000>";
+   empty: it has none. */
+static struct ni_span find_peer(const struct ni_log_hit *h)
+{
+    const char *end = strchr(h->quote, '<'), *from = end;
+
+    while (from && from > h->quote && from[-1] != ' ')
+        from--;
+    return (struct ni_span){from ? from : h->quote, from ? (size_t)(end - from) : 0};
+}
+
+/* Marks the ranks of that address, or that host. Returns how many. */
+static unsigned mark_address(struct ni_log *log, struct ni_span address)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+        const char *colon = strchr(ni_log_word(log, r->process->boot), ':');
+
+        r->mark = ni_span_is(address, ni_log_word(log, r->process->host)) ||
+                  (colon && ni_span_is(address, colon + 1));
+        n += r->mark;
+    }
+    return n;
+}
+
+/* Returns true if the log of a marked rank says how it ended, or warned. */
+static bool has_words(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->mark && (r->ended || r->aborted || r->exception || r->end || r->wait ||
+                        r->process->warn.file != 0))
+            return true;
+    }
+    return false;
+}
+
+/* Puts the ranks at the other end's address if their own log does not say why they left. */
+static void put_peer(struct ni_text *t, struct ni_log *log, const struct ni_log_hit *h)
+{
+    const struct ni_span peer = find_peer(h);
+
+    if (peer.n == 0 || mark_address(log, peer) == 0 || has_words(log)) {
+        ni_put(t, ", and its own log says why");
+        return;
+    }
+    ni_putf(t, "; the log of the rank at %.*s, ", (int)peer.n, peer.p);
+    ni_log_put_ranks(t, log, 1);
+    ni_put(t, ", shows neither an end nor an error: look at that node");
+}
+
+/* Returns true if the other end is no rank of the job: the log has the address of each rank's first
+   contact, and a rank that is in the bootstrap still met another one there. */
+static bool is_stranger(struct ni_log *log, const struct ni_log_hit *h)
+{
+    const struct ni_span peer = find_peer(h);
+    bool early = false;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->rank < 0 || r->size != (int)log->n || r->process->boot == 0)
+            return false;
+        early |= (r->process->said & h->bit) != 0 && ni_log_is_stopped(r) &&
+                 ni_log_stopped_step(r) == NI_STEP_START;
+    }
+    return early && peer.n > 0 && mark_address(log, peer) == 0;
+}
+
+static void put_stranger(struct ni_text *t, const struct ni_log_hit *h)
+{
+    const struct ni_span peer = find_peer(h);
+
+    ni_putf(t,
+            "; no rank has the address %.*s: a port scanner, a health check, or another job. NCCL "
+            "2.27.3 and later does not fail from it",
+            (int)peer.n, peer.p);
+}
+
 /* Puts the meaning of the hit, and its line. */
-static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni_log_hit *h,
+static void put_hit(struct ni_text *t, struct ni_log *log, const struct ni_log_hit *h,
                     ni_finding_number id)
 {
     ni_put(t, cause_text(h, id));
+    if (id == NI_F_LOG_PEER_DIED)
+        put_peer(t, log, h);
+    if (id == NI_F_LOG_PEER_STRANGER && h->row->id == NI_F_LOG_PEER_DIED)
+        put_stranger(t, h);
     if ((h->flags & GAVE_UP) != 0)
         put_latecomer(t, log);
     ni_put(t, ". ");
@@ -238,11 +324,51 @@ static bool is_warning_only(const struct ni_log *log, const struct ni_log_hit *h
     return !lasted;
 }
 
+/* Returns true if an exception was raised, or a process ended with an error. */
+static bool has_failed(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_note; i++) {
+        const struct ni_log_note *note = &log->note[i];
+
+        if (note->said == NI_SAID_EXCEPTION || (note->said == NI_SAID_END && note->number != 0))
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if a rank finished its initialisation: the launcher has started all. */
+static bool have_begun(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        if (log->order[i]->complete)
+            return true;
+    return false;
+}
+
+/* Returns true if all ranks ended in order. */
+static bool have_ended(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        if (!log->order[i]->ended)
+            return false;
+    return log->n > 0;
+}
+
+/* Returns true if what a program beside NCCL says of itself did not end the job. */
+static bool is_survived(const struct ni_log *log, const struct ni_log_hit *h)
+{
+    if ((h->flags & IF_FAILED) != 0 && !has_failed(log))
+        return true;
+    if (h->row->id == NI_F_LOG_LAUNCHER && have_begun(log))
+        return true;
+    return (h->flags & GENERAL) != 0 && have_ended(log);
+}
+
 /* Returns true if the log has a line of a fault that is more than a warning of torch's. */
 static bool has_fault(const struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_hit; i++)
-        if (!is_warning_only(log, &log->hit[i]))
+        if (!is_warning_only(log, &log->hit[i]) && !is_survived(log, &log->hit[i]))
             return true;
     return false;
 }
@@ -263,7 +389,8 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
         (id == NI_F_LOG_SHM && ni_findings_has(f, NI_F_SHM_DEFAULT)) ||
         (id == NI_F_LOG_PEER_STRANGER && mark(log, SOCKETS) > 0 && mark(log, RDMA) > 0) ||
         (id == NI_F_LOG_CUDA && has_hit(log, NI_F_IMEX_CHANNEL_MISSING)) || /* CUDA failure 800 */
-        (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0) || is_warning_only(log, h))
+        (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0) || is_warning_only(log, h) ||
+        is_survived(log, h))
         return;
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
@@ -279,6 +406,10 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     ni_putf(&who, "%s%s", who.len > 0 && name_them(log)[0] ? ", " : "", name_them(log));
     log->fatal[id] |= is_deadly(log, h);
     log->died |= (h->flags & FATAL) != 0 && has_incomplete(log);
+    if (id == NI_F_LOG_PEER_DIED && is_stranger(log, h)) {
+        id = NI_F_LOG_PEER_STRANGER;
+        log->fatal[id] = true;
+    }
     put_hit(&t, log, h, id);
     ni_report(f, id, who.buf, "%s", t.buf);
 }
@@ -317,7 +448,7 @@ static bool have_all_reason(const struct ni_log *log, const struct ni_log_hit *h
 enum detail { REASON, REASON_AND_LINE };
 
 /* Puts the first reason that a marked rank gave, and which rank unless all did. */
-static void put_socket_reason(struct ni_text *t, const struct ni_log *log, enum detail detail)
+static void put_socket_reason(struct ni_text *t, struct ni_log *log, enum detail detail)
 {
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
@@ -342,7 +473,8 @@ static void put_socket_reason(struct ni_text *t, const struct ni_log *log, enum 
 static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f)
 {
     /* a provider is lacking for an HCA that the container has */
-    const bool meant = rdma || has_hit(log, NI_F_LOG_PROVIDER) || mark(log, MEANT) > 0;
+    const bool meant = rdma || has_hit(log, NI_F_LOG_PROVIDER) || has_hit(log, NI_F_LOG_PLUGIN) ||
+                       mark(log, MEANT) > 0;
     struct ni_text t = NI_TEXT(300);
 
     if (mark(log, SOCKETS) > 0) {
@@ -574,6 +706,20 @@ static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
             c.fused > 0 && c.fused < c.uses ? ", some fused" : "");
 }
 
+/* Returns true if the ranks, all of one node, connected for their first collective, and nothing shows
+   that it ended. */
+static bool is_in_first(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (!(r->is & LOCAL) || r->size < 2 || !r->complete || !r->connected || r->called_again ||
+            r->ended || r->aborted || has_run(log, r) || !ni_log_connects_later(log, r))
+            return false;
+    }
+    return log->n > 0;
+}
+
 /* Puts the state in which the log ends. */
 static void put_end(struct ni_text *t, const struct ni_log *log, const struct ni_findings *f)
 {
@@ -587,6 +733,9 @@ static void put_end(struct ni_text *t, const struct ni_log *log, const struct ni
         ni_put(t, log->attempts > 1 ? " ended in order" : "; all ended in order");
     if (ni_findings_has(f, NI_F_LOG_COLLECTIVE_NONE))
         ni_put(t, "; initialised, and nothing shows that a collective ran");
+    if (is_in_first(log) && ni_findings_count(f, NI_ERROR) == 0)
+        ni_put(t, "; no line shows that the first collective ended: if the job hangs here, "
+                  "NCCL_P2P_DISABLE=1 tells whether the GPUs' P2P is the reason (ACS, IOMMU)");
     if (log->cut_file != 0) {
         ni_put(t, "; ");
         ni_quote(t, ni_log_word(log, log->cut_file));

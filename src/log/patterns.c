@@ -63,6 +63,7 @@ const char *const ni_log_cause[NI_F_END] = {
     [NI_F_IMEX_CHANNEL_MISSING] = "NVLink between nodes needs an IMEX channel",
     [NI_F_IOMMU_SLOW] = "the kernel's command line has no iommu=pt",
     [NI_F_IOMMU_TRANSLATED] = "the HCA could not access the memory: IOMMU or ACS",
+    [NI_F_JOB_HOSTID_SAME] = "ranks of different containers count as those of one host",
     [NI_F_JOB_RANK_TWICE] = "the ranks do not agree about who they are",
     [NI_F_JOB_SETTING_DIFFERS] = "ranks do not send what others expect: sizes, algorithms",
     [NI_F_LOG_ALGO] = "NCCL_ALGO and NCCL_PROTO allow nothing that supports this collective",
@@ -80,18 +81,23 @@ const char *const ni_log_cause[NI_F_END] = {
     [NI_F_LOG_DIAG] = "NCCL's own diagnostics report a difference or a failure",
     [NI_F_LOG_FAILED] = "NCCL gave up; an earlier WARN line says why",
     [NI_F_LOG_FILES] = "the process has reached its limit of open files",
+    [NI_F_LOG_GPU_FAILED] = "the GPU or its NVLink has failed, which no program can cause",
     [NI_F_LOG_GPU_SHARED] = "two ranks use the same GPU",
     [NI_F_LOG_HCA_FATAL] = "the HCA or its driver reports a fault that ends the connection",
     [NI_F_LOG_HCA_PORT] = "a port changed its state, or its addresses, while the job ran",
+    [NI_F_LOG_LAUNCHER] = "the launcher did not start all ranks",
+    [NI_F_LOG_LEFT] = "the launcher was stopped from outside",
     [NI_F_LOG_LIBIBVERBS] = "the image lacks libibverbs or its providers",
+    [NI_F_LOG_LIBRARY] = "a library beside NCCL reports an error",
     [NI_F_LOG_LINES_LOST] = "Ray left out lines: channels and ranks are missing",
-    [NI_F_LOG_PEER_DIED] = "the other rank died or left, and its own log says why",
+    [NI_F_LOG_PEER_DIED] = "the other rank died or left",
     [NI_F_LOG_PEER_REFUSED] =
         "nobody listens at the other end: it has not started yet, or has ended",
     [NI_F_LOG_PEER_SILENT] = "the other end of an RDMA connection does not answer",
     [NI_F_LOG_PEER_STRANGER] = "what connected is not a rank of this job, or is on another network",
     [NI_F_LOG_PEER_UNREACHABLE] = "the other end cannot be reached",
     [NI_F_LOG_PINNED] = unpinned,
+    [NI_F_LOG_PLUGIN] = "the network plugin was loaded, and gave up",
     [NI_F_LOG_PORT] = "the port of the job's store is in use, or may not be used",
     [NI_F_LOG_PROVIDER] = "the image's provider (driver of libibverbs) does not fit the HCA",
     [NI_F_LOG_RAILS_DIFFER] = "the nodes have different numbers of HCAs",
@@ -106,6 +112,7 @@ const char *const ni_log_cause[NI_F_END] = {
     [NI_F_LOG_TIMEOUT] =
         "a collective did not end in time: a rank is gone or in another collective",
     [NI_F_LOG_VERSION_DIFFERS] = "ranks of one job have different versions of NCCL",
+    [NI_F_LOG_WARN] = "an NCCL WARN that is no setting's and no device's fault",
     [NI_F_MEMLOCK_TOO_LOW] = "the limit of locked memory is too low",
     [NI_F_RDMA_CGROUP_LOW] = "the container has used up its RDMA cgroup limit",
     [NI_F_SHM_DEFAULT] = "/dev/shm is full",
@@ -261,6 +268,10 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("ibv_modify_qp failed with ", ALL, VERBS_CONNECT, NI_PATTERN_LAST),
     FAULT("ibv_query_gid failed with error", ALL, VERBS_GID, NI_PATTERN_INDEX),
     FAULT("failed in ncclIbRoceGetVersionNum", "2.23.4-2.32.3", GID_SEARCH_WRONG, 0),
+    BECAUSE(
+        "ibv_create_%{cq|qp} failed with error Cannot", ALL, LOG_PINNED, WARN,
+        "the HCA's queues could not be made: the limit of locked memory is too low, or where it "
+        "is unlimited, the connections to so many ranks use up the HCA's queues"),
     FAULT("ibv_%{iova2|reg_mr|_cq|_qp|dmabuf_mr} failed with error Cannot", ALL, LOG_PINNED, WARN),
     FAULT("ibv_%{reg_mr failed|iova2 failed} with error Bad address", ALL, GDR_DRIVER_ORDER, 0),
     FAULT("Please set max locked memory", "UCX", MEMLOCK_TOO_LOW, 0),
@@ -281,8 +292,51 @@ const struct ni_pattern ni_patterns[] = {
     /* uct/ib/mlx5/ib_mlx5_log.c; the completion that NCCL calls status 4 */
     FAULT("Local protection error on %s (synd", "UCX 1.8-1.19", IOMMU_TRANSLATED, 0),
     FAULT("Remote access error on %s (synd", "UCX 1.8-1.19", LOG_RDMA_REMOTE, 0),
-    /* rdma_endpoint.cpp */
+    /* uct/ib/base/ib_device.c, ib_iface.c */
+    BECAUSE(
+        "ibv_create_cq(cqe=%d) failed: Cannot allocate", "UCX 1.3-1.19", LOG_PINNED, 0,
+        "UCX could not make its completion queue: the limit of locked memory (ulimit -l) is too "
+        "low"),
+    /* uct/tcp/tcp_ep.c */
+    BECAUSE("tcp_ep %x (state=%{: send(|: recv(}%d) failed", "UCX 1.8-1.19", LOG_LIBRARY, 0,
+            "UCX lost its TCP connection to another process: that has ended, or the pods' network "
+            "does not let them talk; UCX_NET_DEVICES chooses the interface"),
+    /* ucp/core/ucp_context.c: a warning, and usually harmless */
+    BECAUSE("UCP version is incompatible, required: ", "UCX 1.3-1.19", LOG_LIBRARY, IF_FAILED,
+            "the process found an older UCX than its program was built for: another libucp stands "
+            "before the right one (LD_LIBRARY_PATH). The image's owner mends it"),
+    BECAUSE("UCX  ERROR %r", "UCX 1.3-1.19", LOG_LIBRARY, GENERAL,
+            "UCX, over which the program or MPI talks, reports an error"),
+    /* rdma_endpoint.cpp, rdma_context.cpp */
     FAULT("Failed to modify QP to RTR, check mtu, gid", "Mooncake 0.3", VERBS_CONNECT, 0),
+    FAULT("Failed to register memory %x: Cannot allocate", "Mooncake 0.3", LOG_PINNED, 0),
+    BECAUSE("Failed to register memory %x: %{Invalid|Bad address|not supported}", "Mooncake 0.3",
+            LOG_LIBRARY, 0,
+            "Mooncake could not register memory with the HCA: for GPU memory the node needs "
+            "nvidia_peermem, or a driver with DMA-BUF. The cluster admin loads it"),
+    /* ---- NVSHMEM: modules/transport/ibgda/ibgda.cpp, host/transport/transport.cpp ---- */
+    BECAUSE("is not enumerated as an mlx5 device", "NVSHMEM 2.7-3.4", LOG_LIBRARY, IF_FAILED,
+            "the transport IBGDA of NVSHMEM needs NVIDIA HCAs (mlx5), and this one is of another "
+            "maker"),
+    BECAUSE("Unable to initialize any transports", "NVSHMEM 2.7-3.4", LOG_LIBRARY, FOLLOWS,
+            "NVSHMEM found no transport between the nodes"),
+    BECAUSE("nvshmem initialization failed", "NVSHMEM 2.7-3.4", LOG_LIBRARY, FOLLOWS,
+            "NVSHMEM could not begin"),
+    /* ---- aws-ofi-nccl: nccl_ofi_net.cpp, nccl_ofi_rdma.cpp ---- */
+    BECAUSE("OFI fi_getinfo() call failed: No data available", "aws-ofi-nccl 1.2-1.17", LOG_PLUGIN,
+            WHY,
+            "the network plugin aws-ofi-nccl was loaded and found no device of its provider (EFA): "
+            "the pod has none (vpc.amazonaws.com/efa), or its library does not see it"),
+    BECAUSE(
+        "NET/OFI Couldn't set FI_OPT_", "aws-ofi-nccl 1.5-1.17", LOG_PLUGIN, 0,
+        "libfabric refused an option of the network plugin aws-ofi-nccl: the image has an older "
+        "libfabric than the plugin was built for, or finds another one first"),
+    BECAUSE("NET/OFI Couldn't initialize endpoint", "aws-ofi-nccl 1.2-1.17", LOG_PLUGIN, FOLLOWS,
+            "the network plugin aws-ofi-nccl could not set up its connection"),
+    BECAUSE("NET/OFI Failed to initialize %s protocol", "aws-ofi-nccl 1.9-1.17", LOG_PLUGIN,
+            WHY | FOLLOWS, "the network plugin aws-ofi-nccl was loaded, and gave up"),
+    BECAUSE("aws-ofi-nccl initialization failed", "aws-ofi-nccl 1.9-1.17", LOG_PLUGIN,
+            WHY | FOLLOWS, "the network plugin aws-ofi-nccl was loaded, and gave up"),
     /* IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_QP_REQ_ERR (libibverbs ibv_event_type_str): the end that
        refuses sees them, the other one a completion error */
     BECAUSE("async fatal event%{local access violation|invalid request local}", "2.23.4-2.32.3",
@@ -297,6 +351,12 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Got %{async event|async error event}", ALL, LOG_HCA_PORT, 0),
     FAULT("unknown event type (18)", "2.23.4-2.28.3", LOG_HCA_PORT, 0),
     FAULT("GID table changed", "2.28.3-2.32.3", LOG_HCA_PORT, 0),
+    BECAUSE("GID refreshed: idx ", "2.31.2, 2.32.3", LOG_HCA_PORT, FOLLOWS,
+            "a port's address changed while the job ran, and NCCL took the new one"),
+    BECAUSE("GID info query failed (", "2.31.2, 2.32.3", LOG_HCA_PORT, 0,
+            "a port's address changed while the job ran, and NCCL could not read the new one"),
+    BECAUSE("marking device with fatal error after GID-change", "2.31.2, 2.32.3", LOG_HCA_FATAL, 0,
+            "a port's address changed while the job ran, and NCCL gave the HCA up"),
     FAULT("Device %d marked as failed", "2.29.7-2.32.3", LOG_HCA_FATAL, 0),
     /* ---- memory, CUDA, the process ---- */
     FAULT("Too many open files", "strerror", LOG_FILES, 0),
@@ -323,6 +383,25 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Failed to bind NVLink SHARP", "2.27.3-2.32.3", LOG_CUDA_FABRIC, WARN | MORE),
     FAULT("Cuda failure ", ALL, LOG_CUDA, WARN | MORE),
     FAULT("HIP failure ", "log RCCL", LOG_CUDA, WARN | MORE),
+    FAULT("HIP failure: ", "log RCCL 2.27.7", LOG_CUDA, WARN | MORE),
+    BECAUSE("P2P is disabled between NVLINK connected GPUs", "2.17-2.32.3", LOG_GPU_FAILED, 0,
+            "NVLink joins these GPUs, and the driver allows no P2P over it: a fault of the GPU or "
+            "the NVLink, or a virtual machine that does not pass it on"),
+    BECAUSE("nvmlDeviceGetHandleByPciBusId() failed: Not Found", "2.17-2.32.3", JOB_HOSTID_SAME, 0,
+            "a rank that counts as one of this host has a GPU that this container does not have: "
+            "pods of one node with one host name, each with its own GPUs, need an NCCL_HOSTID of "
+            "their own, or one pod with all GPUs"),
+    BECAUSE(
+        "Attribute %s of node %s not found", ALL, USER_TOPO_UNREADABLE, FATAL | WARN,
+        "the topology lacks this attribute: the file that NCCL_TOPO_FILE names, or the one that "
+        "a virtual machine brings (/var/run/nvidia-topologyd), does not fit the node"),
+    BECAUSE("Attempt to use communicator before the previous", ALL, LOG_WARN, 0,
+            "the program used a communicator while an earlier call for it had not ended: an error "
+            "of the program, or it was built for another NCCL"),
+    FAULT("Mismatched collective detected", "log 2.4.8", LOG_COLLECTIVE, 0),
+    BECAUSE("Failed call to cuDeviceGet: CUDA_ERROR_INVALID_DEVICE", "log jax 0.4", LOG_CUDA_DEVICE,
+            0,
+            "the process uses a GPU that it was not given (CUDA_VISIBLE_DEVICES, the scheduler)"),
     FAULT("Test CUDA failure ", "nccl-tests 2.0-2.17", LOG_CUDA, MORE),
     FAULT("Failed to CUDA calloc", ALL, LOG_CUDA_MEMORY, 0),
     FAULT("Duplicate GPU detected", "2.17-2.29.7", LOG_GPU_SHARED, 0),
@@ -345,6 +424,10 @@ const struct ni_pattern ni_patterns[] = {
     PROGRAM("Root Cause (first observed failure)", "torch 1.9-2.11", FIRST),
     PROGRAM("rank      : %d (local_rank: ", "torch 1.9-2.11", RANK),
     PROGRAM("exitcode  : %d (pid: %d)", "torch 1.9-2.11", EXITCODE),
+    /* lightning_fabric/utilities/distributed.py, and before it pytorch_lightning */
+    PROGRAM("GLOBAL_RANK: %d, MEMBER: %d/%d", "Lightning 1.0-2.5", MEMBER),
+    PROGRAM("All distributed processes registered", "Lightning 1.2-2.5", MET),
+    PROGRAM("Worker %s pid %d died, exit code: %d", "vLLM 0.4-0.6", DIED),
     PROGRAM("failed (exitcode: %d) local_rank: %d (pid: %d)", "torch 1.9-2.11", FAILED),
     PROGRAM("SignalException: Process %d got signal: %d", "torch 1.10-2.11", TERM),
     PROGRAM(": task %d: %r", "Slurm 20-25", TASK),
@@ -383,7 +466,57 @@ const struct ni_pattern ni_patterns[] = {
             "rank 0's port accepts a connection and closes it at once, again and again: a sidecar "
             "proxy stands in front of it, or rank 0's store has ended"),
     FAULT("failed to recv, got 0 bytes", "torch 2.2-2.9", LOG_RENDEZVOUS, FOLLOWS | LATE),
-    FAULT("Gloo connectFullMesh failed", "torch 2.6-2.9", LOG_RENDEZVOUS, 0),
+    /* gloo/transport/tcp: each rank tells the address of its own host name */
+    BECAUSE(
+        "Gloo connectFullMesh failed", "torch 2.3-2.11", LOG_LIBRARY, 0,
+        "Gloo, torch's library for the CPU, could not connect its ranks: set GLOO_SOCKET_IFNAME "
+        "to the interface that all nodes share; without it each rank tells the address of its "
+        "host name, which may be 127.0.0.1"),
+    /* dynamic_rendezvous.py, c10d_rendezvous_backend.py, api.py */
+    BECAUSE(
+        "has failed to send a keep-alive heartbeat", "torch 1.9-2.11", LOG_RENDEZVOUS,
+        IF_FAILED | FOLLOWS,
+        "torchrun lost its rendezvous store in the middle of the run: the torchrun that hosts it "
+        "ended, or was another job's with the same endpoint (each job needs its own port)"),
+    BECAUSE("RendezvousConnectionError: ", "torch 1.9-2.11", LOG_RENDEZVOUS, FOLLOWS,
+            "torchrun did not reach its rendezvous store: nobody listens at the endpoint, or it "
+            "cannot be reached"),
+    BECAUSE("RendezvousTimeoutError", "torch 1.9-2.11", LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
+            "not all nodes came to torchrun's rendezvous in time"),
+    BECAUSE(
+        "RendezvousClosedError", "torch 1.9-2.11", LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
+        "torchrun came to a rendezvous that was over: the job has ended, or its id is used again"),
+    /* ---- launchers ---- */
+    BECAUSE(
+        "Permission denied (%{publickey|password|keyboard|gssapi}", "OpenSSH 6-10", LOG_LAUNCHER, 0,
+        "the launcher could not log in by ssh: no rank was started on that node. Give the user a "
+        "key for it, or take a launcher without ssh"),
+    BECAUSE("Host key verification failed", "OpenSSH 6-10", LOG_LAUNCHER, 0,
+            "ssh does not know the key of that node, so no rank was started on it"),
+    BECAUSE(
+        "ssh: Could not resolve hostname %s", "OpenSSH 6-10", LOG_LAUNCHER, 0,
+        "the name of a node does not resolve, so no rank was started on it: the headless Service "
+        "is missing, or the pod is not ready yet"),
+    BECAUSE(
+        "ssh: connect to host %s port %d: %r", "OpenSSH 6-10", LOG_LAUNCHER, 0,
+        "the launcher does not reach the ssh of a node: it does not run there yet, or is not let "
+        "through"),
+    BECAUSE("ORTE was unable to reliably start one or more", "Open MPI 1.8-4.1", LOG_LAUNCHER,
+            FOLLOWS,
+            "mpirun could not start its daemon on all nodes: ssh, PATH or LD_LIBRARY_PATH "
+            "there"),
+    BECAUSE("There are not enough slots available in the system", "Open MPI 1.8-5.0", LOG_LAUNCHER,
+            0, "mpirun was asked for more ranks than its host file has slots"),
+    BECAUSE(" DUE TO TIME LIMIT", "Slurm 20-25", LOG_LEFT, FOLLOWS,
+            "Slurm ended the job because its time was over"),
+    BECAUSE(" DUE TO NODE FAILURE", "Slurm 20-25", LOG_LEFT, 0,
+            "Slurm ended the job because a node failed"),
+    BECAUSE(" DUE TO PREEMPTION", "Slurm 20-25", LOG_LEFT, 0,
+            "Slurm ended the job to give its nodes to another one"),
+    BECAUSE("MPI_INIT has failed because", "Open MPI 1.4-4.1", LOG_LIBRARY, FOLLOWS,
+            "MPI could not begin; the lines before this one say why"),
+    BECAUSE("An error occurred in MPI_Init", "Open MPI 1.4-5.0", LOG_LIBRARY, FOLLOWS,
+            "MPI could not begin; the lines before this one say why"),
     FAULT("NCCL error in: %s", "torch 1.8-2.9", LOG_FAILED, FOLLOWS),
     FAULT("unhandled system error", ALL, LOG_FAILED, FOLLOWS),
     FAULT("Test NCCL failure ", "nccl-tests 2.0-2.17", LOG_FAILED, FOLLOWS),
@@ -430,11 +563,31 @@ bool ni_log_is_consequence(struct ni_span text)
     return false;
 }
 
+/* Returns the row of the code of CUDA in an exception: "CUDA error: ", "Error 803: "; NULL: it has
+   none. */
+static const struct ni_pattern *code_of(const char *exception)
+{
+    const bool error = strstr(exception, "rror") && strcasestr(exception, "cuda");
+
+    return error ? ni_log_cuda(ni_span_of(exception)) : NULL;
+}
+
 const char *ni_log_meaning(const char *exception)
 {
     static const char unwritten[] =
         "torch could not write a file: usually no space is left on the disk, or in its quota";
     static const char *const words[][2] = {
+        {"undefined symbol: nccl",
+         "the program found an older NCCL than it was built for: another libnccl stands before the "
+         "right one (LD_LIBRARY_PATH, LD_PRELOAD)"},
+        {"DDP expects same model across all ranks",
+         "the ranks hold different models; or, if each says so of another one, the exchange "
+         "between "
+         "the GPUs is broken, which NCCL_P2P_DISABLE=1 tells"},
+        {"NIXL_ERR_REMOTE_DISCONNECT",
+         "NIXL lost the other process: that has ended, or the network between them broke"},
+        {"NIXL_ERR_BACKEND",
+         "NIXL's backend, usually UCX, failed; its own lines before this one may say why"},
         {"basic_ios::clear: iostream error", unwritten},
         {"PytorchStreamWriter failed writing file", unwritten},
         /* caffe2/serialize/inline_container.cc: the archive is shorter than what was written */
@@ -444,12 +597,16 @@ const char *ni_log_meaning(const char *exception)
     for (size_t i = 0; i < NI_COUNT(words); i++)
         if (strstr(exception, words[i][0]))
             return words[i][1];
-    /* torch: "CUDA error: ", "Error 803: " */
-    const char *error = strstr(exception, "rror");
-    const struct ni_pattern *code =
-        error && strcasestr(exception, "cuda") ? ni_log_cuda(ni_span_of(exception)) : NULL;
+    const struct ni_pattern *code = code_of(exception);
 
     return code ? code->cause : NULL;
+}
+
+ni_finding_number ni_log_exception_id(const char *exception)
+{
+    const struct ni_pattern *code = code_of(exception);
+
+    return code && code->id == NI_F_LOG_GPU_FAILED ? code->id : NI_F_LOG_EXCEPTION;
 }
 
 /* The place of a word in a line: no word begins between `from` and `at`. */
@@ -568,7 +725,7 @@ enum { KEY = 4, SLOTS = 1 << 13 };
 
 static struct {
     bool made;
-    uint8_t first[SLOTS], next[NI_COUNT(ni_patterns) + 1]; /* rows + 1; 0: none */
+    uint16_t first[SLOTS], next[NI_COUNT(ni_patterns) + 1]; /* rows + 1; 0: none */
     /* by row: the number of its first word between braces */
     uint8_t word[NI_COUNT(ni_patterns)];
 } table;
@@ -592,10 +749,10 @@ static void make_table(void)
     }
     /* backwards, so that the first row is found first */
     for (unsigned row = ni_patterns_count; row > 0; row--) {
-        uint8_t *slot = &table.first[pattern_slot(ni_patterns[row - 1].text)];
+        uint16_t *slot = &table.first[pattern_slot(ni_patterns[row - 1].text)];
 
         table.next[row] = *slot;
-        *slot = (uint8_t)row;
+        *slot = (uint16_t)row;
     }
     table.made = true;
 }

@@ -43,6 +43,9 @@ enum ni_log_program {
     NI_PROGRAM_RANK,     /* the rank to which the next lines belong */
     NI_PROGRAM_EXITCODE, /* its exit status, and pid */
     NI_PROGRAM_FAILED,   /* exit status, local rank, pid */
+    NI_PROGRAM_MEMBER,   /* its rank, its number from 1, how many there are to be */
+    NI_PROGRAM_MET,      /* all of them have come */
+    NI_PROGRAM_DIED,     /* pid, exit status or signal */
     NI_PROGRAM_TERM,     /* pid of the launcher, signal */
     NI_PROGRAM_TASK,     /* Slurm: number of the task, how it ended */
     NI_PROGRAM_EXITED,   /* mpirun: rank, pid, host, signal */
@@ -84,13 +87,15 @@ enum {
     /* NCCL returns an error after it: if the job died, it is a cause, although others only warn of
        it */
     FATAL = 256,
-    MORE = 512,     /* other words of the line say which fault it is: ni_log_narrow */
-    GAVE_UP = 1024, /* the store closed before all ranks had come */
-    NO_STORE = 2048 /* a rank found no store */
+    MORE = 512,       /* other words of the line say which fault it is: ni_log_narrow */
+    GAVE_UP = 1024,   /* the store closed before all ranks had come */
+    NO_STORE = 2048,  /* a rank found no store */
+    IF_FAILED = 4096, /* harmless unless something raised an exception or ended with an error */
+    GENERAL = 8192    /* not if another pattern knows the line */
 };
 
 enum {
-    NI_PATTERN_WORDS = 128, /* between the braces of all rows */
+    NI_PATTERN_WORDS = 256, /* between the braces of all rows */
     /* bytes of a word, or of the rest of a line: PATH_MAX, a list of 128 HCAs */
     NI_PATTERN_FAR = 4096
 };
@@ -138,6 +143,9 @@ bool ni_log_is_consequence(struct ni_span text);
 /* Returns what an exception means whose own words do not say it, a sentence without a full stop;
    NULL: its words do. */
 const char *ni_log_meaning(const char *exception);
+
+/* Returns the finding about such an exception: that the GPU has failed, or the program. */
+ni_finding_number ni_log_exception_id(const char *exception);
 
 /* Returns true if that network is sockets. tcp: libfabric has nothing else. */
 bool ni_log_is_sockets(struct ni_span network, bool tcp);

@@ -9,6 +9,7 @@
 
 #include "log/line.h"
 #include "log/patterns.h"
+#include "log/ranks.h"
 #include "log/state.h"
 #include "nccl_init/base.h"
 #include "nccl_init/number.h"
@@ -430,6 +431,14 @@ static void note_task(const struct ni_log_line *l, const struct ni_found *f)
         (void)note_end(l, f->at, 0, signed_number(f->capture[0]), -1, number);
 }
 
+/* Notes that a process of so many has announced itself. */
+static void note_member(struct ni_log *log, int rank, int members)
+{
+    if (members > 0 && members <= NI_LOG_RAISED && rank < members)
+        log->members = members;
+    ni_log_add_rank(log->member, rank);
+}
+
 void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
 {
     struct ni_log *log = l->log;
@@ -470,6 +479,15 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
         break;
     case NI_PROGRAM_FAILED:
         (void)note_end(l, f->at, 0, -1, signed_number(c[2]), signed_number(c[0]));
+        break;
+    case NI_PROGRAM_MEMBER:
+        note_member(log, signed_number(c[0]), signed_number(c[2]));
+        break;
+    case NI_PROGRAM_MET:
+        log->members = 0;
+        break;
+    case NI_PROGRAM_DIED:
+        (void)note_end(l, f->at, 0, -1, signed_number(c[1]), signed_number(c[2]));
         break;
     case NI_PROGRAM_TERM:
         take_term(l, f);

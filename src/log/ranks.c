@@ -14,6 +14,36 @@ void ni_log_put_range(struct ni_text *t, int from, int last)
         ni_putf(t, "%s%d", last > from + 1 ? "-" : ", ", last);
 }
 
+void ni_log_add_rank(uint64_t *set, int rank)
+{
+    if (rank >= 0 && rank < NI_LOG_RAISED)
+        set[rank / 64] |= UINT64_C(1) << (rank % 64);
+}
+
+bool ni_log_has_rank(const uint64_t *set, int rank)
+{
+    return rank >= 0 && rank < NI_LOG_RAISED && (set[rank / 64] & UINT64_C(1) << (rank % 64)) != 0;
+}
+
+unsigned ni_log_put_set(struct ni_text *t, const uint64_t *set, int end, bool in)
+{
+    unsigned n = 0;
+    int from = -1;
+
+    for (int rank = 0; rank <= end; rank++) {
+        const bool wanted = rank < end && ni_log_has_rank(set, rank) == in;
+
+        n += wanted;
+        if (wanted && from < 0)
+            from = rank;
+        if (!wanted && from >= 0) {
+            ni_log_put_range(t, from, rank - 1);
+            from = -1;
+        }
+    }
+    return n;
+}
+
 void ni_log_put_missing(struct ni_text *t, const struct ni_log *log)
 {
     const int size = log->n > 0 ? log->order[log->n - 1]->size : 0;

@@ -6,6 +6,12 @@
 #include "log/state.h"
 #include "nccl_init/text.h"
 
+/* A set of ranks has a bit for each below NI_LOG_RAISED. Adds one, if it has room for it. */
+void ni_log_add_rank(uint64_t *set, int rank);
+/* Returns true if the rank is in the set. */
+bool ni_log_has_rank(const uint64_t *set, int rank);
+/* Puts the ranks from 0 to `end` - 1 that are in the set, or are not. Returns how many. */
+unsigned ni_log_put_set(struct ni_text *t, const uint64_t *set, int end, bool in);
 /* Puts one more range into a list of ranks; a `last` below `from` puts nothing. */
 void ni_log_put_range(struct ni_text *t, int from, int last);
 /* Puts the ranks of the job that have no line in the log: "3, 5-7". */

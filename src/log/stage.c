@@ -138,9 +138,8 @@ const char *ni_log_step_word(const struct ni_log_rank *r)
     return word[step == NI_STEP_START && r->met ? NI_STEP_MET : step];
 }
 
-/* Returns true if that version connects the ranks for the first collective, after the
-   initialisation (init.cc runtimeConn, 2.22.3 and later). RCCL does so before. */
-static bool connects_later(const struct ni_log *log, const struct ni_log_rank *r)
+/* init.cc runtimeConn, 2.22.3 and later. RCCL does so before. */
+bool ni_log_connects_later(const struct ni_log *log, const struct ni_log_rank *r)
 {
     return !log->rccl && is_version(log, r, 22);
 }
@@ -152,7 +151,7 @@ bool ni_log_is_idle(const struct ni_log *log, const struct ni_log_rank *r)
     const bool quiet = p->collnet || (p->nvls && r->nodes <= 1);
 
     return r->complete && r->size > 1 && !quiet && !r->connected && !r->called_again && !r->ended &&
-           !r->aborted && connects_later(log, r);
+           !r->aborted && ni_log_connects_later(log, r);
 }
 
 bool ni_log_is_stopped(const struct ni_log_rank *r)

@@ -13,6 +13,9 @@ bool ni_log_is_stopped(const struct ni_log_rank *r);
 /* Returns true if the rank finished its initialisation, and nothing shows that it went on: no
    connection of a collective, no second call, no end. */
 bool ni_log_is_idle(const struct ni_log *log, const struct ni_log_rank *r);
+/* Returns true if its version connects the ranks for the first collective, after the
+   initialisation. */
+bool ni_log_connects_later(const struct ni_log *log, const struct ni_log_rank *r);
 /* Returns the step in which a rank that did not finish stopped. */
 enum ni_log_step ni_log_stopped_step(const struct ni_log_rank *r);
 /* Notes of which ranks the others' lines show that all had met: NCCL exchanges their topology only

@@ -53,8 +53,9 @@ struct ni_log_note {
     int pid;            /* the pid in the line; -1: it has none */
     ni_log_text stream; /* the launcher's prefix of the line, without times */
     struct ni_log_quote quote;
-    bool follows; /* another rank's fault, or one that NCCL names, is the cause */
-    bool first;   /* the launcher says that this one failed first */
+    bool follows;  /* another rank's fault, or one that NCCL names, is the cause */
+    bool first;    /* the launcher says that this one failed first */
+    bool is_fault; /* a pattern of a fault fits the exception's own line */
     /* the exit status, or the signal as a negative number; or the collective's number */
     int number;
     int waited; /* milliseconds */
@@ -178,8 +179,10 @@ struct ni_log {
     unsigned n_trace;        /* tracebacks that began; the next one gets n_trace % NI_LOG_TRACES */
     ni_log_text result_file; /* the last file with ranks and a result of nccl-tests */
     unsigned n_result;       /* ranks that were looked at for a result */
-    bool job_ran[NI_LOG_WORDS]; /* by commId: its collectives ran; 0: of a job not known */
-    unsigned open;              /* tracebacks in `trace` whose end was not seen yet */
+    int members;             /* processes that are to announce themselves; 0: not told */
+    uint64_t member[NI_LOG_RAISED / 64]; /* a bit for each that did */
+    bool job_ran[NI_LOG_WORDS];          /* by commId: its collectives ran; 0: of a job not known */
+    unsigned open;                       /* tracebacks in `trace` whose end was not seen yet */
     uint64_t ignored; /* the last line that says that the program ignores an exception; 0: none */
     struct {
         ni_log_text file;
@@ -214,7 +217,11 @@ struct ni_log {
     uint32_t now_from[NI_LOG_WORDS]; /* by file: first line of a process that counts; 0: none */
     /* by file: the number of the only rank in it + 1, UINT16_MAX: of several */
     uint16_t only_rank[NI_LOG_WORDS];
-    unsigned net, gdr;              /* the sums */
+    unsigned net, gdr; /* the sums */
+    /* the first exception and the first exit that were reported, and the rank whose unknown warning
+       was; NULL: none */
+    const struct ni_log_note *exception, *exit;
+    const struct ni_log_rank *warned;
     const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
     char sentence[1024], who[96];
     bool fatal[NI_F_END]; /* findings from which the job died, whatever their severity */

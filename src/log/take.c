@@ -809,17 +809,24 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, enum n
     /* Ray adds a count to a line; it is not a part of it. */
     const char *ray = memmem(p, (size_t)(end - p), " [repeated ", 11), *stop = ray ? ray : end;
     bool known = false;
-    unsigned headers = 0, n = ni_patterns_find(p, stop, found, NI_COUNT(found));
+    unsigned headers = 0, faults = 0, n = ni_patterns_find(p, stop, found, NI_COUNT(found));
 
     n += ni_patterns_find(stop, end, found + n, NI_COUNT(found) - n);
     log->lines++;
     log->dropped += n == NI_COUNT(found); /* the line may have more */
-    for (unsigned i = 0; i < n; i++)
-        headers += found[i].row->take == NI_TAKE_HEADER;
-    l.whole = headers < 2;
-    ni_log_end_traceback(&l);
     for (unsigned i = 0; i < n; i++) {
-        take_found(&l, &found[i]);
+        headers += found[i].row->take == NI_TAKE_HEADER;
+        faults += found[i].row->take == NI_TAKE_FAULT && (found[i].row->flags & GENERAL) == 0;
+    }
+    l.whole = headers < 2;
+    const unsigned notes = log->n_note;
+    ni_log_end_traceback(&l);
+    if (faults > 0 && log->n_note > notes)
+        log->note[notes].is_fault = true;
+    for (unsigned i = 0; i < n; i++) {
+        if (faults == 0 || (found[i].row->flags & GENERAL) == 0 ||
+            found[i].row->take != NI_TAKE_FAULT)
+            take_found(&l, &found[i]);
         known |= found[i].row->take == NI_TAKE_FAULT;
     }
     if (!l.by)
