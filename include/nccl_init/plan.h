@@ -131,10 +131,11 @@ struct ni_near {
 struct ni_taken {
     int hca; /* the first of them, in the inventory; -1: not known */
     enum ni_distance distance;
-    int64_t speed;    /* of the path, in 100 Mb/s; what is not known does not limit it */
-    uint32_t ports;   /* bits of plan.chosen */
-    uint32_t as_fast; /* ports whose path is as fast, near or far */
-    bool fused;       /* NCCL makes one NIC of several ports */
+    enum ni_distance gdr; /* the one that decides on GPUDirect RDMA: by PXN, of the other GPU */
+    int64_t speed;        /* of the path, in 100 Mb/s; what is not known does not limit it */
+    uint32_t ports;       /* bits of plan.chosen */
+    uint32_t as_fast;     /* ports whose path is as fast, near or far */
+    bool fused;           /* NCCL makes one NIC of several ports */
 };
 
 enum ni_transport {

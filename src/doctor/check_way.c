@@ -171,6 +171,8 @@ static void check_gpu_place(struct ni_judging *c)
         return;
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         const struct ni_near *near = &c->plan->nearest_hca[g];
+        const struct ni_taken *taken = ni_plan_taken(c->plan, inv, g);
+        const bool relayed = taken && taken->distance == NI_DIST_PXN;
         const struct ni_pci *pci = &inv->gpu[g].pci;
         const struct ni_hca *missing = missing_near(c->w, g);
         char bdf[NI_BDF_TEXT];
@@ -184,7 +186,7 @@ static void check_gpu_place(struct ni_judging *c)
                       "nearest HCA of the pod is %s (%s)",
                       missing->name, ni_distance_text(c->plan->distance[g][missing - inv->hca]),
                       inv->hca[near->index].name, ni_distance_text(near->distance));
-        else if (near->distance == NI_DIST_SYS)
+        else if (near->distance == NI_DIST_SYS && !relayed)
             ni_report(c->f, NI_F_GPU_HCA_FAR, bdf,
                       "the pod's nearest HCA, %s, is on another NUMA node (SYS): this GPU's "
                       "traffic crosses the link between the sockets",

@@ -201,6 +201,12 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .note = "Nothing to do: the plugin has its own settings.",
     },
     {
+        .number = NI_F_USER_NICS_APART,
+        .id = "user.nics.apart",
+        .cost = NI_COST_FAILS,
+        .user = "unset NCCL_NET_MERGE_LEVEL, or set it to PIX.",
+    },
+    {
         .number = NI_F_USER_NICS_FUSED,
         .id = "user.nics.fused",
         .cost = NI_COST_SLOWER,

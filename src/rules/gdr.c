@@ -288,6 +288,12 @@ static void decide_by_distance(const struct ni_work *w)
             w, variable, ni_distance_text(near[gpus.misplaced].distance),
             "a GPU and an HCA share a PCI switch, but NCCL does not see the HCA there (%s)",
             where.buf);
+    } else if (gpus.far >= 0 && w->plan->taken[gpus.far].distance == NI_DIST_PXN) {
+        put_distance(w, (unsigned)gpus.far, &where);
+        ni_decide_value(w, variable, NULL,
+                        "a GPU is far from its nearest HCA (%s): over NVLink NCCL goes through a "
+                        "GPU that is near one (PXN)",
+                        where.buf);
     } else if (gpus.far >= 0) {
         put_distance(w, (unsigned)gpus.far, &where);
         ni_decide_value(
@@ -387,7 +393,9 @@ static void note_far_nics(const struct ni_work *w)
         char bdf[NI_BDF_TEXT];
 
         if (ni_topo_file(w->inv) || taken->hca < 0 || near->index < 0 || near->distance > level ||
-            taken->distance <= level)
+            taken->gdr <= level)
+            continue;
+        if (taken->fused && ni_findings_has(w->f, NI_F_USER_NICS_APART))
             continue;
         ni_put_taken(w, g, &names);
         ni_bdf_text(w->inv->gpu[g].bdf, bdf);

@@ -4,8 +4,8 @@
    these the nearest (2.30.7 graph/topo.cc ncclTopoGetLocal; the same in 2.18 to 2.32). A path is as
    fast as its slowest part: the port, each PCIe link, the link between two CPUs. Ports that it fuses
    are one NIC, at the switch or CPU that they share (ncclTopoMakeVNics, ncclTopoGetVNicParent).
-   This is deduced from the PCI tree: GPUs joined by NVLink, which files do not show, also use a NIC
-   through another GPU (PXN, graph/paths.cc ncclTopoComputePaths). */
+   Over NVLink a GPU also takes a NIC through another GPU (PXN, graph/paths.cc ncclTopoComputePaths).
+   Files do not show NVLink; the names of GPUs do where it joins each one with each other one. */
 #include "rules/nccl_nics.h"
 
 #include <string.h>
@@ -24,8 +24,7 @@
 #include "rules/pci_quirks.h"
 
 enum {
-    NO_LIMIT = 1 << 20, /* of a part whose speed is not known; in units of 100 Mb/s, as all here */
-    MAX_FUSED = 8       /* NCCL 2.30; 4 before (NCCL_NET_MAX_DEVS_PER_NIC) */
+    NO_LIMIT = 1 << 20 /* of a part whose speed is not known; in units of 100 Mb/s, as all here */
 };
 
 /* One NIC in NCCL's eyes. */
@@ -168,7 +167,7 @@ static void make_nics(const struct ni_work *w, struct nics *ret)
             const struct ni_chosen other = ni_chosen(w, k);
 
             if (placed >> k & 1 || ni_lacks_node(&other.hca->uverbs) ||
-                __builtin_popcount(nic->ports) == MAX_FUSED || !is_fused(w, nic, &other, level))
+                __builtin_popcount(nic->ports) == NI_MAX_FUSED || !is_fused(w, nic, &other, level))
                 continue;
             fuse(w, nic, &other, k);
             placed |= UINT32_C(1) << k;
@@ -258,10 +257,77 @@ static struct path find_path(const struct ni_work *w, const struct nic *nic, uns
     return p;
 }
 
+/* ---- the way through another GPU ---- */
+
+/* Returns true if the name is that of a module of which all on a board are joined by NVLink, by
+   switches or directly: SXM since A100. Of those without the word the README of
+   NVIDIA/open-gpu-kernel-modules (570) has the names. V100 and bridged PCIe cards reach some only. */
+static bool is_module(const char *model)
+{
+    static const char *const names[] = {
+        "NVIDIA H100", "NVIDIA H100 80GB HBM3", "NVIDIA H20",  "NVIDIA H20-3e",
+        "NVIDIA H200", "NVIDIA H800",           "NVIDIA B200",
+    };
+
+    for (size_t i = 0; i < NI_COUNT(names); i++) {
+        if (strcmp(model, names[i]) == 0)
+            return true;
+    }
+    return ni_has_prefix(model, "NVIDIA ") && strstr(model, "SXM");
+}
+
+bool ni_may_use_pxn(const struct ni_work *w)
+{
+    const char *level = ni_user_value(w, "NCCL_P2P_LEVEL");
+    const bool apart = level && (ni_has_prefix(level, "LOC") || ni_has_prefix(level, "0"));
+
+    return w->inv->n_gpu > 1 && !apart && ni_user_int(w, "NCCL_PXN_DISABLE", 0) == 0 &&
+           ni_user_int(w, "NCCL_P2P_DISABLE", 0) == 0;
+}
+
+bool ni_has_nvlink(const struct ni_work *w)
+{
+    if (w->inv->gdr.c2c || !ni_may_use_pxn(w))
+        return false;
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const struct ni_gpu *gpu = &w->inv->gpu[g];
+
+        if (gpu->amd || !is_module(gpu->model))
+            return false;
+    }
+    return true;
+}
+
+/* Returns the path to a NIC of the GPU that the others go through, the nearest of those with the
+   fastest path; distance UNKNOWN: none, because it is beyond PXB, or takes other NICs itself
+   (graph/topo.cc ncclTopoGetLocalGpu). */
+static struct path find_relay(const struct ni_work *w, const struct nic *nic)
+{
+    struct path best = {NI_DIST_UNKNOWN, -1};
+    bool taken = false;
+
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const struct path p = find_path(w, nic, g);
+
+        if (p.distance == NI_DIST_UNKNOWN || p.speed < best.speed ||
+            (p.speed == best.speed && p.distance > best.distance))
+            continue;
+        if (p.speed > best.speed || p.distance < best.distance)
+            taken = false;
+        best = p;
+        taken = taken || (w->plan->taken[g].ports & nic->ports) != 0;
+    }
+    if (!taken || best.distance > NI_DIST_PXB)
+        best.distance = NI_DIST_UNKNOWN;
+    return best;
+}
+
 /* ---- the NICs of a GPU ---- */
 
-/* Takes the fastest NICs, and of these the nearest. One whose place is not known is not compared. */
-static void take_nics(const struct ni_work *w, const struct nics *nics, unsigned gpu)
+/* Takes the fastest NICs, and of these the nearest. One whose place is not known is not compared.
+   relays: of each NIC; NULL: no NVLink. */
+static void take_nics(const struct ni_work *w, const struct nics *nics, const struct path *relays,
+                      unsigned gpu)
 {
     struct ni_taken *t = &w->plan->taken[gpu];
     struct path best = {NI_DIST_UNKNOWN, -1};
@@ -270,8 +336,14 @@ static void take_nics(const struct ni_work *w, const struct nics *nics, unsigned
     *t = (struct ni_taken){.hca = -1};
     for (unsigned i = 0; i < nics->n; i++) {
         const struct nic *nic = &nics->at[i];
-        const struct path p = find_path(w, nic, gpu);
+        struct path p = find_path(w, nic, gpu);
+        enum ni_distance gdr = p.distance;
 
+        if (relays && relays[i].distance != NI_DIST_UNKNOWN &&
+            (relays[i].speed > p.speed || p.distance > NI_DIST_PXN)) {
+            p = (struct path){NI_DIST_PXN, relays[i].speed};
+            gdr = relays[i].distance;
+        }
         if (p.distance == NI_DIST_UNKNOWN) {
             unplaced |= nic->ports;
             continue;
@@ -280,7 +352,8 @@ static void take_nics(const struct ni_work *w, const struct nics *nics, unsigned
             w->plan->needs |= NI_NEED_CPU;
         if (p.speed > best.speed || (p.speed == best.speed && p.distance < best.distance)) {
             best = p;
-            *t = (struct ni_taken){.hca = nic->hca_at, .distance = p.distance, .speed = p.speed};
+            *t = (struct ni_taken){
+                .hca = nic->hca_at, .distance = p.distance, .gdr = gdr, .speed = p.speed};
         }
         if (p.speed != best.speed)
             continue;
@@ -288,6 +361,7 @@ static void take_nics(const struct ni_work *w, const struct nics *nics, unsigned
         if (p.distance == best.distance) {
             t->ports |= nic->ports;
             t->fused = t->fused || nic->fused;
+            t->gdr = gdr > t->gdr ? gdr : t->gdr;
         }
     }
     t->as_fast |= unplaced; /* any of them may be */
@@ -296,15 +370,24 @@ static void take_nics(const struct ni_work *w, const struct nics *nics, unsigned
 void ni_want_bandwidth(const struct ni_work *w)
 {
     w->plan->needs |= NI_NEED_RATES | NI_NEED_LINKS | NI_NEED_NUMA | NI_NEED_PFS;
+    if (w->inv->n_gpu > 1)
+        w->plan->needs |= NI_NEED_GPU_IDS;
 }
 
 void ni_find_nccl_nics(const struct ni_work *w)
 {
+    struct path relays[NI_MAX_CHOSEN];
     struct nics nics;
 
     make_nics(w, &nics);
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
-        take_nics(w, &nics, g);
+        take_nics(w, &nics, NULL, g);
+    if (!(w->inv->read & NI_NEED_RATES) || !ni_has_nvlink(w))
+        return;
+    for (unsigned i = 0; i < nics.n; i++)
+        relays[i] = find_relay(w, &nics.at[i]);
+    for (unsigned g = 0; g < w->inv->n_gpu; g++)
+        take_nics(w, &nics, relays, g);
 }
 
 bool ni_would_be_taken(const struct ni_work *w, const struct ni_port *port)

@@ -227,17 +227,24 @@ static void list_taken(const struct ni_work *w, struct taken *t)
     }
 }
 
-/* Finds two HCAs at different CPUs; false: there are none, or it is not known. */
-static bool find_far_pair(const struct taken *t, const struct ni_hca *pair[2])
+/* Finds two HCAs at different CPUs that SYS fuses; false: there are none, or it is not known. NCCL
+   fuses eight ports in their order, then the next eight (2.30.7 graph/topo.cc ncclTopoAutoMerge). */
+static bool find_far_pair(const struct ni_work *w, const struct ni_hca *pair[2])
 {
-    for (unsigned i = 1; i < t->n; i++) {
-        const struct ni_num first = t->hca[0]->pci.numa, its = t->hca[i]->pci.numa;
+    unsigned n = 0;
 
-        if (first.known == NI_KNOWN && its.known == NI_KNOWN && first.v != its.v) {
-            pair[0] = t->hca[0];
-            pair[1] = t->hca[i];
+    for (int i = 0; i < (int)w->inv->n_port; i++) {
+        const struct ni_hca *h = &w->inv->hca[w->inv->port[i].hca];
+
+        if (!ni_is_taken(w, i))
+            continue;
+        if (n % NI_MAX_FUSED == 0)
+            pair[0] = h;
+        n++;
+        pair[1] = h;
+        if (pair[0]->pci.numa.known == NI_KNOWN && h->pci.numa.known == NI_KNOWN &&
+            pair[0]->pci.numa.v != h->pci.numa.v)
             return true;
-        }
     }
     return false;
 }
@@ -248,14 +255,14 @@ static bool find_far_pair(const struct taken *t, const struct ni_hca *pair[2])
 static void check_wide_level(const struct ni_work *w, const char *level, const struct taken *t)
 {
     const bool sys = ni_has_prefix(level, "SYS");
-    const struct ni_hca *pair[2];
+    const struct ni_hca *pair[2] = {NULL, NULL};
 
     if (t->n < 2 || !(sys || ni_has_prefix(level, "PHB")))
         return;
     if (sys) {
         w->plan->needs |= NI_NEED_NUMA;
-        if (find_far_pair(t, pair))
-            ni_report(w->f, NI_F_USER_NICS_FUSED, merge_level,
+        if (find_far_pair(w, pair))
+            ni_report(w->f, NI_F_USER_NICS_APART, merge_level,
                       "SYS fuses %s and %s, which are at different CPUs: the job dies (`Fusing NET "
                       "devices from different NUMA domains is not supported`); NCCL before 2.30.7 "
                       "has no network",

@@ -8,6 +8,10 @@
 #include "nccl_init/rdma.h"
 #include "rules/decide.h"
 
+enum {
+    NI_MAX_FUSED = 8 /* ports of one NIC, NCCL 2.30; 4 before (NCCL_NET_MAX_DEVS_PER_NIC) */
+};
+
 ni_rule_fn ni_rule_vf_merge, ni_rule_nic_merge;
 
 /* Returns true for VFs or sub-functions of one port, or one of these and its PF. Needs

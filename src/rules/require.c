@@ -40,7 +40,7 @@ static bool put_finding_against(const struct ni_work *w, struct ni_text *why)
     static const ni_finding_number against[] = {
         NI_F_USER_NET_OTHER,  NI_F_NET_EFA,          NI_F_USER_NET_NONE,     NI_F_HCA_NONE,
         NI_F_HCA_NONE_USABLE, NI_F_USER_HCA_NONE,    NI_F_USER_HCA_LEFT_OUT, NI_F_GID_OWNER_UNKNOWN,
-        NI_F_USER_GID_WRONG,  NI_F_GID_SEARCH_WRONG, NI_F_USER_SOCKET_NONE,
+        NI_F_USER_GID_WRONG,  NI_F_GID_SEARCH_WRONG, NI_F_USER_SOCKET_NONE,  NI_F_USER_NICS_APART,
     };
 
     for (unsigned i = 0; i < w->f->n; i++) {
@@ -172,7 +172,7 @@ static void put_too_far(const struct ni_work *w, unsigned gpu, enum ni_distance 
     if (w->plan->taken[gpu].fused)
         ni_put(why,
                " (deduced, as NCCL 2.30 and later fuse NICs; older ones may place it elsewhere)");
-    else if (w->inv->n_gpu > 1)
+    else if (ni_may_use_pxn(w) && !ni_has_nvlink(w))
         ni_put(why, " (deduced from the PCI tree; over NVLink NCCL may use another GPU's HCA)");
 }
 
@@ -194,10 +194,11 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
         const struct ni_near *near = &w->plan->nearest_hca[g];
         const struct ni_taken *taken = ni_plan_taken(w->plan, w->inv, g);
         const enum ni_distance distance = taken ? taken->distance : near->distance;
+        const enum ni_distance gdr = taken ? taken->gdr : near->distance;
         struct ni_text name = NI_TEXT(160);
         char bdf[NI_BDF_TEXT];
 
-        if (near->index >= 0 && distance <= level)
+        if (near->index >= 0 && gdr <= level)
             continue;
         if (near->index < 0) {
             ni_putf(why, "the place of GPU %s on the PCI tree is %s",

@@ -372,7 +372,7 @@ static void test_words(void **state)
     node_decide();
     assert_true(tells(NI_F_USER_CROSS_NIC, off));
     assert_true(tells(NI_F_USER_NICS_FUSED, no));
-    assert_true(tells(NI_F_USER_NICS_FUSED, "at different CPUs")); /* 2.32.3 fuses */
+    assert_true(tells(NI_F_USER_NICS_APART, "at different CPUs")); /* 2.32.3 fuses */
 }
 
 /* The user's list takes what the plan leaves out, here for its missing GID: NCCL fuses both. */
@@ -418,11 +418,33 @@ static void test_wide_level(void **state)
         snprintf(entry, sizeof(entry), "NCCL_NET_MERGE_LEVEL=%s", cases[i].level);
         node_env(entry);
         node_decide();
-        if (has(NI_F_USER_NICS_FUSED) != cases[i].told)
+        if (has(cases[i].far ? NI_F_USER_NICS_APART : NI_F_USER_NICS_FUSED) != cases[i].told)
             fail_msg("case %zu", i);
         node.inv.port[1].state.v = NI_PORT_DOWN; /* one is fused with none */
         node_decide();
-        assert_false(has(NI_F_USER_NICS_FUSED));
+        assert_false(has(NI_F_USER_NICS_FUSED) || has(NI_F_USER_NICS_APART));
+    }
+}
+
+/* Eight ports are one NIC, and the next ones another: those of two CPUs are apart if the first CPU
+   has eight. */
+static void test_wide_level_of_many(void **state)
+{
+    (void)state;
+    for (unsigned first = 7; first <= 9; first++) {
+        node_reset(NULL);
+        node_env("NCCL_NET_MERGE_LEVEL=SYS");
+        for (unsigned i = 0; i < 10; i++) {
+            char name[16], chain[40], netdev[16], address[16];
+            snprintf(name, sizeof(name), "mlx5_%u", i);
+            snprintf(netdev, sizeof(netdev), "net%u", i + 1);
+            snprintf(address, sizeof(address), "10.0.%u.6", i + 1);
+            snprintf(chain, sizeof(chain), "0000:%02x:01.0 0000:%02x:00.0", i * 16, i * 16 + 3);
+            node_rail(name, i * 16 + 3, address, netdev);
+            node_chain(&node.inv.hca[i].pci, chain, i >= first);
+        }
+        node_decide();
+        assert_int_equal(has(NI_F_USER_NICS_APART), first != 8);
     }
 }
 
@@ -466,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_merge_of_users_list),
         cmocka_unit_test(test_wide_level),
+        cmocka_unit_test(test_wide_level_of_many),
         cmocka_unit_test(test_user_forbids_fusing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
