@@ -457,16 +457,26 @@ static bool is_out_of_use(const struct ni_work *w, const struct ni_addr *a)
 }
 
 /* The addresses of the pod: the first that is link-local, the first that is of no use, and whether
-   one is routable. */
+   one is routable, or one of the family that the user wants. */
 struct sorted {
     const struct ni_addr *local, *down;
-    bool routable;
+    bool routable, of_family;
 };
+
+/* Returns true if the user's NCCL_SOCKET_FAMILY leaves out the address. */
+static bool is_left_out(const struct ni_work *w, const struct ni_addr *a)
+{
+    const char *family = ni_user_value(w, ni_socket_family);
+
+    if (!family)
+        return false;
+    return strcmp(family, ni_ip_is_v4(a->ip) ? "AF_INET6" : "AF_INET") == 0;
+}
 
 static struct sorted sort_addresses(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
-    struct sorted found = {NULL, NULL, false};
+    struct sorted found = {NULL, NULL, false, false};
 
     for (unsigned i = net->n_addr; i-- > 0;) {
         const struct ni_addr *a = &net->addr[i];
@@ -477,6 +487,8 @@ static struct sorted sort_addresses(const struct ni_work *w)
             found.down = a;
         else
             found.routable = true;
+        found.of_family = found.of_family || (!ni_ip_is_link_local(a->ip) && !is_out_of_use(w, a) &&
+                                              !is_left_out(w, a));
     }
     return found;
 }
@@ -518,16 +530,18 @@ static void report_unroutable(const struct ni_work *w, const struct ni_addr *loc
 }
 
 /* Reports that the user's NCCL_SOCKET_FAMILY leaves no address, unless the interfaces are the user's
-   own, too. */
-static void report_family(const struct ni_work *w)
+   own, too. of_family: an address of the family that other nodes may reach is there. */
+static void report_family(const struct ni_work *w, bool of_family)
 {
     const char *family = ni_user_value(w, ni_socket_family);
+    const bool routed = w->inv->net.default_if[0] != '\0';
 
-    if (!family || ni_user_value(w, ni_socket_ifname))
+    if (!family || ni_user_value(w, ni_socket_ifname) || (of_family && !routed))
         return;
     if (strcmp(family, "AF_INET") == 0 || strcmp(family, "AF_INET6") == 0)
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_family,
-                  "the interface of the default route has no routable address of %s", family);
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_family, "%s has %s routable address of %s",
+                  routed ? "the interface of the default route" : "no interface that is up",
+                  routed ? "no" : "a", family);
 }
 
 /* Reports that no interface can be named. */
@@ -543,11 +557,23 @@ static void report_none(const struct ni_work *w)
         w->plan->needs |= NI_NEED_ADDR_NETDEVS;
     const struct sorted found = sort_addresses(w);
     if (found.routable)
-        report_family(w);
+        report_family(w, found.of_family);
     else if (found.down)
         report_down(w, found.down);
     else
         report_unroutable(w, found.local);
+}
+
+/* Returns why no interface is named. */
+static const char *why_none(const struct ni_work *w)
+{
+    const struct sorted found = sort_addresses(w);
+
+    if (!found.routable)
+        return "no interface is known to be up with a routable address";
+    return w->inv->net.default_if[0]
+               ? "the default route's interface is not known to be up with an address for this"
+               : "there is no default route to say which interface reaches other nodes";
 }
 
 /* Keeps one interface: torchcomms and its ncclx take the whole value for the beginning of one name,
@@ -587,8 +613,7 @@ void ni_rule_sockets(const struct ni_work *w)
     check_torchcomms(w);
     const char *why = find_interfaces(w, &l);
     if (l.n == 0) {
-        ni_decide_value(w, ni_socket_ifname, NULL, "%s",
-                        why ? why : "no interface is known to be up with an address");
+        ni_decide_value(w, ni_socket_ifname, NULL, "%s", why ? why : why_none(w));
         report_none(w);
         return;
     }

@@ -309,6 +309,30 @@ static void test_default_on_rail(void **state)
     }
 }
 
+/* The reason for which no interface is named tells an address that is missing from a route. */
+static void test_why_none(void **state)
+{
+    static const struct {
+        const char *second, *reason;
+    } cases[] = {
+        {"fe80::1", "no interface is known to be up with a routable address"},
+        {"10.128.2.26", "there is no default route to say which interface reaches other nodes"},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        node_reset(NULL);
+        node_netdev("eth0", true);
+        node_netdev("eth1", true);
+        node_addr(i == 0 ? "fe80::2" : "10.128.3.26", "eth0");
+        node_addr(cases[i].second, "eth1");
+        node_decide();
+        const struct ni_setting *s = ni_plan_get(&node.plan, "NCCL_SOCKET_IFNAME");
+        assert_non_null(s);
+        assert_string_equal(s->value, "");
+        assert_string_equal(s->reason, cases[i].reason);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_family),
         cmocka_unit_test(test_users_list_of_unread_addresses),
         cmocka_unit_test(test_default_on_rail),
+        cmocka_unit_test(test_why_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
