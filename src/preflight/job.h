@@ -106,6 +106,9 @@ struct ni_job {
     unsigned since;                /* the first result of the last round whose paths are judged */
     uint8_t alone[NI_MAX_RAILS];   /* rounds of that kind from there on */
     struct ni_rail_tally *tally;   /* by rank and rail: ni_tally_of */
+    unsigned need;                 /* so many good pods are enough; 0: all must be good */
+    unsigned kept;                 /* pods that are good */
+    uint8_t *drop;                 /* by rank: 1: the pod is not kept; NULL: nobody asks */
     int64_t median; /* the median of the full rounds' writes and reads, in parts of the rates */
 };
 
@@ -149,10 +152,5 @@ extern const struct ni_outcome_form ni_outcome_forms[];
 enum ni_outcome ni_outcome_of_byte(char byte);
 /* Returns the outcome with whose word the text begins; NI_JOB_UNTOLD: none. */
 enum ni_outcome ni_outcome_of_word(const char *text);
-/* Judges the job by its findings. strict: a warning counts as an error. */
-enum ni_outcome ni_outcome_of(const struct ni_job *job, const struct ni_findings *f, bool strict);
-/* Puts the first sentence of the result, with "good: ", "bad: " or "not tested: " in front. */
-void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,
-                    enum ni_outcome outcome);
 
 #endif

@@ -27,6 +27,7 @@
 #include "preflight/paths.h"
 #include "preflight/rounds.h"
 #include "preflight/tally.h"
+#include "preflight/verdict.h"
 #include "preflight/wire.h"
 #include "print/words.h"
 #include "rail/rail.h"
@@ -68,7 +69,7 @@ struct coordinator {
     int64_t *last_ms;
     /* by rank: its facts, its answer, or the end of its connection must still come */
     bool owes[NI_MAX_RANKS];
-    uint8_t missing[NI_MAX_RANKS];
+    uint8_t missing[NI_MAX_RANKS], drop[NI_MAX_RANKS];
     struct ni_job job;
     struct ni_findings *f;
     struct slot *slot; /* by rank, rail and role */
@@ -592,7 +593,9 @@ static int set_up(struct coordinator *h)
     h->job = (struct ni_job){.ranks = ranks,
                              .source = h->m->party->source,
                              .pod = calloc(ranks, sizeof(*h->job.pod)),
-                             .missing = h->missing};
+                             .missing = h->missing,
+                             .need = h->m->need,
+                             .drop = h->drop};
     h->last_ms = calloc(ranks, sizeof(*h->last_ms));
     if (!h->job.pod || !h->last_ms)
         return -ENOMEM;
@@ -629,6 +632,7 @@ static void reach_verdict(struct coordinator *h, struct ni_verdict *ret)
     unsigned came = 0;
 
     ni_judge_rails(job, h->f);
+    ni_find_kept(job);
     ret->outcome = ni_outcome_of(job, h->f, h->m->strict);
     ret->job = job;
     for (unsigned rank = 0; rank < job->ranks; rank++)
@@ -637,15 +641,30 @@ static void reach_verdict(struct coordinator *h, struct ni_verdict *ret)
     ni_put_verdict(&line, job, h->f, ret->outcome);
 }
 
+/* Puts the verdict for one pod in the next message: if others are enough, one that is not kept is told
+   so. */
+static void address_verdict(struct coordinator *h, unsigned rank, const struct ni_verdict *verdict)
+{
+    struct ni_verdict *to = &h->crowd.out.verdict;
+
+    *to = *verdict;
+    if (h->job.need == 0 || verdict->outcome == NI_JOB_BAD || !h->job.drop[rank])
+        return;
+    to->outcome = NI_JOB_BAD;
+    (void)ni_format(to->line, sizeof(to->line), "bad: the job goes on without this pod: %s",
+                    verdict->line);
+}
+
 /* Tells all pods the verdict, and waits until they have ended their connections. */
 static void tell_verdict(struct coordinator *h, const struct ni_verdict *verdict)
 {
-    h->crowd.out.verdict = *verdict;
     h->phase = OVER;
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
         h->owes[rank] = ni_crowd_has(&h->crowd, rank);
-        if (h->owes[rank])
-            ni_crowd_send(&h->crowd, rank, NI_MSG_VERDICT);
+        if (!h->owes[rank])
+            continue;
+        address_verdict(h, rank, verdict);
+        ni_crowd_send(&h->crowd, rank, NI_MSG_VERDICT);
     }
     if (h->m->told)
         h->m->told(h->m->arg, verdict->outcome);

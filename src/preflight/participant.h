@@ -22,10 +22,11 @@ struct ni_rendezvous {
     const struct ni_party *party;
     const struct ni_secret *secret; /* NULL: the job has none, and nothing is authenticated */
     const struct ni_policy *policy; /* for the judgement at pod 0 */
-    bool strict;                    /* a warning makes the verdict bad */
-    bool host_network;              /* the address of this pod is that of others, too */
-    int64_t within_ms;              /* the time in which all must come */
-    int64_t rounds_ms;              /* pod 0 begins no round after that; 0: ni_rounds_ms decides */
+    unsigned need;      /* at pod 0: so many good pods are enough; 0: all must be good */
+    bool strict;        /* a warning makes the verdict bad */
+    bool host_network;  /* the address of this pod is that of others, too */
+    int64_t within_ms;  /* the time in which all must come */
+    int64_t rounds_ms;  /* pod 0 begins no round after that; 0: ni_rounds_ms decides */
     struct ni_pod *pod; /* this pod. Facts that its rails find out are put into pod->rail */
     ni_rail_fn *fn;     /* NULL: its rails cannot be tried */
     /* the members that all tasks share; bytes and move_ms are those of rank 0 */

@@ -163,6 +163,19 @@ static const struct ni_option preflight_options[] = {
         .help = "how long to write, and to read, to measure bandwidth; 0: do not measure",
     },
     {
+        .name = "need",
+        .group = NI_GROUP_PREFLIGHT,
+        .verbs = MEETING,
+        .arg = "N",
+        .initial = "0",
+        .take = ni_take_number,
+        .at = offsetof(struct ni_preflight_options, need),
+        .least = 0,
+        .most = NI_MAX_RANKS,
+        .help = "how many good pods are enough: then the verdict is good, and names who is to be "
+                "dropped; 0: all must be good. What pod 0 says counts",
+    },
+    {
         .name = "once",
         .group = NI_GROUP_PREFLIGHT,
         .verbs = A_FILE | NI_OPTION_CAREFUL | MEETING,
@@ -473,6 +486,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
         .secret = file ? &secret : NULL,
         .policy = &ctx->options.policy,
         .strict = ctx->options.strict,
+        .need = ni_preflight_options.need,
         .host_network = is_host_network(),
         .within_ms = (int64_t)ni_preflight_options.within * 1000,
         .pod = &pod,

@@ -22,6 +22,7 @@ struct ni_preflight_options {
     unsigned within;                                /* seconds */
     enum { NI_LATE_REFUSE, NI_LATE_SELFTEST } late; /* what a pod does that finds nobody */
     unsigned move_ms;                               /* --seconds */
+    unsigned need;                                  /* pods; 0: all */
     const char *once, *secret, *report;             /* files; NULL: none */
 };
 extern struct ni_preflight_options ni_preflight_options;

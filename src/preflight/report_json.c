@@ -118,6 +118,14 @@ static void job_json(struct ni_json *j, const struct ni_view *view, const struct
                 ni_json_int(j, NULL, p);
         ni_json_end(j);
     }
+    ni_json_int_or_null(j, "need", job->need > 0, job->need);
+    for (uint8_t is = 0; is < 2; is++) {
+        ni_json_array(j, is ? "drop" : "keep");
+        for (unsigned p = 0; p < job->ranks && job->drop; p++)
+            if (job->drop[p] == is)
+                ni_json_int(j, NULL, p);
+        ni_json_end(j);
+    }
     ni_json_int(j, "rounds", job->rounds);
     ni_json_int(j, "pairs", job->n_result);
     ni_json_findings(j, view->findings);

@@ -296,6 +296,18 @@ before_a_command() {
     matches "not tested: said" "*nccl-init: preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*" "$(cat 0.err)"
     matches "not tested: why" "*error: command not started: --preflight=require, but the preflight is not tested: no pod of the job has a rail; *" "$(cat 1.err)"
     same "not tested, and not enough: not kept" no "$([ -e once.1 ] && echo yes || echo no)"
+    runs 0 --preflight=require --mode=tcp --ranks=4 --need=3 --within=2
+    for n in 1 2; do
+        runs "$n" --preflight=require --mode=tcp --ranks=4 --within=5
+    done
+    wait
+    same "one is missing, and not needed" "0 ran 0 ran 0 ran" "$(cat 0.status 0.out 1.status 1.out 2.status 2.out | xargs)"
+    matches "one is missing: said" "*: preflight: not tested: 3 of 4 pods are kept, drop rank 3; *" "$(cat 0.err)"
+    runs 0 --preflight=require --mode=tcp --ranks=4 --need=4 --within=1
+    runs 1 --preflight=require --mode=tcp --ranks=4 --within=5
+    wait
+    same "fewer than are needed" "125 125" "$(cat 0.status 0.out 1.status 1.out | xargs)"
+    matches "fewer than are needed: said" "*the preflight is bad: 2 of 4 pods are good, and 4 are needed; *" "$(cat 1.err)"
     runs 1 --preflight=require --mode=tcp --once=once.1
     runs 0 --preflight=require --mode=tcp --once=once.2
     wait

@@ -71,7 +71,7 @@ struct world {
     struct ni_job job;
     struct ni_pod pod[MOST_PODS];
     struct ni_rail rail[MOST_PODS][MOST_RAILS];
-    uint8_t missing[MOST_PODS];
+    uint8_t missing[MOST_PODS], drop[MOST_PODS];
     struct ni_rail_tally tally[MOST_PODS * MOST_RAILS];
     struct ni_pair_result result[RESULTS];
     struct ni_findings f;

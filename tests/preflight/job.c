@@ -26,6 +26,7 @@
 #include "preflight/report.h"
 #include "preflight/report_json.h"
 #include "preflight/report_svg.h"
+#include "preflight/verdict.h"
 #include "print/layout.h"
 #include "print/words.h"
 #include "rail/step.h"
@@ -296,6 +297,10 @@ static void play(void)
             snprintf(w.pod[rank_of(word[1])].leaf, NI_POD_NAME, "%s", word[2]);
         else if (strcmp(word[0], "absent") == 0 && n == 2)
             w.missing[rank_of(word[1])] = NI_POD_NEVER_CAME;
+        else if (strcmp(word[0], "need") == 0 && n == 2)
+            w.job.need = (unsigned)atoi(word[1]);
+        else if (strcmp(word[0], "source") == 0 && n == 2)
+            w.job.source = strcmp(word[1], "slurm") == 0 ? "slurm" : "pet";
         else if (strcmp(word[0], "require") == 0)
             w.policy.require = NI_REQUIRE_RDMA;
         else if (strcmp(word[0], "fault") == 0)
@@ -313,12 +318,17 @@ int main(int argc, char **argv)
     if (argc < 2)
         die("usage", "job CASE [findings|text|json|svg]");
     read_case(argv[1]);
-    w.job = (struct ni_job){
-        .source = "pet", .pod = w.pod, .missing = w.missing, .result = w.result, .tally = w.tally};
+    w.job = (struct ni_job){.source = "pet",
+                            .pod = w.pod,
+                            .missing = w.missing,
+                            .result = w.result,
+                            .tally = w.tally,
+                            .drop = w.drop};
     play();
     ni_align_rails(&w.job, &w.f);
     ni_compare_pods(&w.job, &w.policy, &w.f);
     run();
+    ni_find_kept(&w.job);
     struct ni_verdict verdict = {.outcome = ni_outcome_of(&w.job, &w.f, false), .job = &w.job};
     struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
     ni_put_verdict(&line, &w.job, &w.f, verdict.outcome);
@@ -339,6 +349,9 @@ int main(int argc, char **argv)
         ni_free_text(&report);
         return cut;
     }
+    if (w.job.need > 0)
+        printf("%s: verdict: need: %s\n", ni_outcome_forms[verdict.outcome].word,
+               strchr(verdict.line, ' ') + 1);
     for (unsigned i = 0; i < w.f.n; i++) {
         const struct ni_finding *it = &w.f.at[i];
         printf("%s: %s: %s%s%s\n", ni_severity_text(ni_finding_severity(it->id)),

@@ -74,6 +74,7 @@ static struct shared {
 } * shared;
 
 static unsigned port;
+static unsigned need;           /* --need of all pods */
 static const char *given[PODS]; /* the secret of each pod; NULL: it has none */
 static const struct ni_policy policy;
 
@@ -216,6 +217,7 @@ static pid_t start_pod(struct options o)
     struct ni_rendezvous m = {.party = &party,
                               .secret = given[o.rank] ? &secret : NULL,
                               .policy = &policy,
+                              .need = need,
                               .within_ms = o.within_ms,
                               .rounds_ms = stall.rounds_ms,
                               .host_network = o.host_network,
@@ -373,6 +375,7 @@ static int set_up(void **state)
     port = free_port();
     memset(given, 0, sizeof(given));
     memset(&stall, 0, sizeof(stall));
+    need = 0;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return shared == MAP_FAILED ? -1 : 0;
 }
@@ -477,6 +480,29 @@ static void test_bad_rails(void **state)
         for (unsigned k = 0; k < 4; k++)
             assert_int_equal(result_of(k, 0)->step, NI_PAIR_DONE);
         assert_int_equal(result_of(0, 1)->step, NI_PAIR_DONE);
+    }
+}
+
+/* Where three good pods are enough, the one whose port fails is told that the others go on without it;
+   where four are needed, all hear that. */
+static void test_need(void **state)
+{
+    pid_t pid[4];
+
+    (void)state;
+    for (need = 3; need <= 4; need++) {
+        memset(shared, 0, sizeof(*shared));
+        shared->pod[2].fault = FAILS;
+        shared->pod[2].work = NI_WORK_QUEUES;
+        shared->pod[2].rail = 1;
+        start_all(pid, 4, RAILS, 20000);
+        for (unsigned k = 0; k < 4; k++)
+            assert_int_equal(end_of_pod(pid[k]), need == 4 || k == 2);
+        assert_non_null(strstr(line_of(2), need == 3
+                                               ? "bad: the job goes on without this pod: good: "
+                                               : "3 of 4 pods are good, and 4 are needed"));
+        assert_non_null(strstr(line_of(1), need == 3 ? "good: 3 of 4 pods are kept, drop rank 2; "
+                                                     : "3 of 4 pods are good, and 4 are needed"));
     }
 }
 
@@ -1518,6 +1544,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STAR(test_all_good),
         STAR(test_bad_rails),
+        STAR(test_need),
         STAR(test_both_ends_fail),
         STAR(test_pod_dies),
         STAR(test_refused),

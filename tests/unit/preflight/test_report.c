@@ -24,6 +24,7 @@
 #include "preflight/report_json.h"
 #include "preflight/report_svg.h"
 #include "preflight/rounds.h"
+#include "preflight/verdict.h"
 #include "print/layout.h"
 #include "print/words.h"
 #include "rail/step.h"
