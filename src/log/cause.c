@@ -279,8 +279,9 @@ static void put_step(struct ni_text *t, const struct ni_log *log, const struct n
 /* Puts how far the rank had come when it failed. */
 static void put_stage(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r)
 {
-    if (ni_log_is_stopped(r))
-        put_step(t, log, r);
+    if (ni_log_is_stopped(r) ||
+        (!r->complete && !r->connected && r->process->place != NI_STEP_NONE))
+        ni_putf(t, ", in NCCL's initialisation, %s", ni_log_step_text(log, r));
     else if (r->connected)
         ni_put(t, ", after the ranks had connected");
     else if (r->complete)
@@ -1098,9 +1099,10 @@ void ni_log_put_history(struct ni_text *t, const struct ni_log *log)
     }
 }
 
-enum { NEAR = 100 }; /* lines from a fault that names no process to what it may have caused */
+enum { NEAR = 100 }; /* lines from a fault to what it may have caused, if no process tells */
 
-/* Returns true if the fault stands before the note, in the note's process or in none that is known. */
+/* Returns true if the fault stands before the note, in the note's process, or close before it if one
+   of their processes is not known. */
 static bool is_fault_before(const struct ni_log *log, const struct ni_log_hit *h,
                             const struct ni_log_note *note)
 {
@@ -1111,7 +1113,7 @@ static bool is_fault_before(const struct ni_log *log, const struct ni_log_hit *h
         return false;
     if (r && (r->process->said & h->bit) != 0)
         return true;
-    return h->nobodys_file != 0 && note->quote.line - h->line <= NEAR;
+    return (!r || h->nobodys_file != 0) && note->quote.line - h->line <= NEAR;
 }
 
 /* Returns true if an exit that the note tells of is one that follows from any trouble: a status, or

@@ -39,6 +39,13 @@ static const struct {
     {101, "invalid device ordinal", ROW(LOG_CUDA_DEVICE, 0, NULL)},
     {209, "no kernel image is available for execution on the device",
      ROW(LOG_CUDA_IMAGE, 0, "the image's CUDA code was not built for this kind of GPU")},
+    {46, "CUDA-capable device(s) is/are busy or unavailable",
+     ROW(LOG_CUDA_DEVICE, 0,
+         "the GPU is in exclusive use by another process, or its driver does not answer")},
+    {217, "peer access is not supported between these two devices",
+     ROW(LOG_CUDA, 0,
+         "a GPU cannot access the memory of another one on its node (P2P): NCCL_P2P_DISABLE=1 goes "
+         "through host memory")},
     {214, "uncorrectable ECC error",
      ROW(LOG_GPU_FAILED, 0,
          "the memory of this GPU has failed (ECC), which no program can cause: the administrator "
@@ -86,6 +93,11 @@ static const struct ni_pattern multicast =
     ROW(LOG_CUDA_FABRIC, 0,
         "NVLink multicast (NVLS) could not be set up: Fabric Manager or an NVSwitch of the node. "
         "With NCCL_NVLS_ENABLE=0 the job runs without it");
+
+/* transport/shm.cc: host memory that is shared by cuMem, too, needs P2P (nccl#1838). */
+static const struct ni_pattern host_memory =
+    ROW(LOG_CUMEM, 0,
+        "NCCL shares host memory by cuMem, which needs P2P between the GPUs, and these have none");
 
 static bool has(struct ni_span s, const char *what)
 {
@@ -186,6 +198,8 @@ const struct ni_pattern *ni_log_narrow(const struct ni_pattern *row, struct ni_s
         narrow = gids_of(text);
     else if (code_in(text) == 401 || has(text, "cannot be performed in the present state"))
         narrow = has(line, "nvls") || has(text, "NVLink SHARP") ? &multicast : NULL;
+    else if (has(line, "transport/shm.cc") && has(text, "peer access is not supported"))
+        narrow = &host_memory;
     else
         narrow = ni_log_cuda(text);
     return narrow ? narrow : row;

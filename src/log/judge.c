@@ -720,6 +720,16 @@ static bool is_in_first(const struct ni_log *log)
     return log->n > 0;
 }
 
+/* Returns true if a rank that has not ended has a warning that no pattern fits. */
+static bool has_unknown_warn(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        if (log->order[i]->process->unknown_warn && !log->order[i]->ended &&
+            !has_run(log, log->order[i]))
+            return true;
+    return false;
+}
+
 /* Puts the state in which the log ends. */
 static void put_end(struct ni_text *t, const struct ni_log *log, const struct ni_findings *f)
 {
@@ -736,6 +746,9 @@ static void put_end(struct ni_text *t, const struct ni_log *log, const struct ni
     if (is_in_first(log) && ni_findings_count(f, NI_ERROR) == 0)
         ni_put(t, "; no line shows that the first collective ended: if the job hangs here, "
                   "NCCL_P2P_DISABLE=1 tells whether the GPUs' P2P is the reason (ACS, IOMMU)");
+    if (ni_findings_count(f, NI_ERROR) == 0 && has_unknown_warn(log))
+        ni_put(t, "; an NCCL WARN below is not known to nccl-init, and no line shows that the job "
+                  "ended in order");
     if (log->cut_file != 0) {
         ni_put(t, "; ");
         ni_quote(t, ni_log_word(log, log->cut_file));
@@ -861,12 +874,13 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     ni_log_find_met(log);
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->is = flags_of(log, log->order[i]);
-    if (log->n_rank == 0 && log->version == 0 && !has_fault(log))
+    ni_log_find_owners(log);
+    ni_log_report_causes(log, f);
+    if (log->n_rank == 0 && log->version == 0 && !has_fault(log) &&
+        ni_findings_count(f, NI_ERROR) == 0)
         ni_report(f, NI_F_LOG_NONE, "",
                   "the log has no `NCCL INFO` or `NCCL WARN`, no version of NCCL or RCCL, and no "
                   "error that goes with them");
-    ni_log_find_owners(log);
-    ni_log_report_causes(log, f);
     for (unsigned follows = 0; follows <= FOLLOWS; follows++)
         for (unsigned i = 0; i < log->n_hit; i++)
             if ((log->hit[i].row->flags & FOLLOWS) == follows)

@@ -243,6 +243,10 @@ const struct ni_pattern ni_patterns[] = {
         LOG_PEER_UNREACHABLE, NI_PATTERN_LAST,
         "the other end told a link-local address (169.254), which no other node reaches: leave its "
         "interface out of NCCL_SOCKET_IFNAME"),
+    BECAUSE("onnect to 172.17.%{<}%d> %{failed|refused|timed out|No route|unreachable}", ALL,
+            LOG_PEER_UNREACHABLE, NI_PATTERN_LAST,
+            "the other end told an address of Docker's bridge (172.17), which only its own host "
+            "reaches: give the containers the host's network, or an interface that all share"),
     /* "10.0.0.9<4000>" is NCCL's form: other programs print it without the brackets. */
     FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", ALL, LOG_PEER_REFUSED,
           NI_PATTERN_LAST),
@@ -314,10 +318,34 @@ const struct ni_pattern ni_patterns[] = {
             LOG_LIBRARY, 0,
             "Mooncake could not register memory with the HCA: for GPU memory the node needs "
             "nvidia_peermem, or a driver with DMA-BUF. The cluster admin loads it"),
+    /* worker_pool.cpp, transfer_metadata_plugin.cpp; the words of ibv_wc_status_str */
+    FAULT("Process failed for slice (%{: transport retry counter}", "Mooncake 0.3", LOG_PEER_SILENT,
+          0),
+    FAULT("Process failed for slice (%{: local protection error}", "Mooncake 0.3", IOMMU_TRANSLATED,
+          0),
+    FAULT("Process failed for slice (%{: remote access error}", "Mooncake 0.3", LOG_RDMA_REMOTE, 0),
+    BECAUSE("Process failed for slice (", "Mooncake 0.3", LOG_LIBRARY, FOLLOWS,
+            "a transfer of Mooncake's over RDMA failed"),
+    BECAUSE("failed to get IP address of peer server", "Mooncake 0.3", LOG_LIBRARY, 0,
+            "the name of another pod does not resolve for Mooncake (DNS, the headless Service)"),
     /* ---- NVSHMEM: modules/transport/ibgda/ibgda.cpp, host/transport/transport.cpp ---- */
     BECAUSE("is not enumerated as an mlx5 device", "NVSHMEM 2.7-3.4", LOG_LIBRARY, IF_FAILED,
             "the transport IBGDA of NVSHMEM needs NVIDIA HCAs (mlx5), and this one is of another "
             "maker"),
+    BECAUSE("neither nv_peer_mem, or nvidia_peermem detected", "NVSHMEM 2.7-3.4", LOG_LIBRARY,
+            IF_FAILED,
+            "NVSHMEM leaves its RDMA transports out, because nvidia_peermem is not loaded on the "
+            "node, or does not show itself there. The cluster admin loads it"),
+    BECAUSE("Peer GPU %d is not accessible, exiting", "NVSHMEM 2.7-3.4", LOG_LIBRARY, FOLLOWS,
+            "NVSHMEM needs P2P between the GPUs of a node, or an RDMA transport"),
+    BECAUSE("cannot allocate mlx5dv_devx_uar", "NVSHMEM 2.7-3.4", LOG_LIBRARY, 0,
+            "the transport IBGDA of NVSHMEM may not use the HCA directly (DEVX), or its doorbells "
+            "are used up: capabilities of the pod, fewer UCX threads"),
+    BECAUSE("Unable to create ah", "NVSHMEM 2.7-3.4", LOG_LIBRARY, 0,
+            "NVSHMEM could not address the other end: the GID at NVSHMEM_IB_GID_INDEX is wrong, or "
+            "there is no route to it"),
+    BECAUSE("init.cu:%d: non-zero status: %d ", "NVSHMEM 2.7-3.4", LOG_LIBRARY, GENERAL | FOLLOWS,
+            "NVSHMEM could not begin; the lines before this one may say why"),
     BECAUSE("Unable to initialize any transports", "NVSHMEM 2.7-3.4", LOG_LIBRARY, FOLLOWS,
             "NVSHMEM found no transport between the nodes"),
     BECAUSE("nvshmem initialization failed", "NVSHMEM 2.7-3.4", LOG_LIBRARY, FOLLOWS,
@@ -335,6 +363,9 @@ const struct ni_pattern ni_patterns[] = {
             "the network plugin aws-ofi-nccl could not set up its connection"),
     BECAUSE("NET/OFI Failed to initialize %s protocol", "aws-ofi-nccl 1.9-1.17", LOG_PLUGIN,
             WHY | FOLLOWS, "the network plugin aws-ofi-nccl was loaded, and gave up"),
+    BECAUSE("NET/gIB : No device found", "log gIB", LOG_PLUGIN, WHY,
+            "the network plugin gIB was loaded and found no device: the pod has no RDMA interface, "
+            "or its device nodes are missing"),
     BECAUSE("aws-ofi-nccl initialization failed", "aws-ofi-nccl 1.9-1.17", LOG_PLUGIN,
             WHY | FOLLOWS, "the network plugin aws-ofi-nccl was loaded, and gave up"),
     /* IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_QP_REQ_ERR (libibverbs ibv_event_type_str): the end that
@@ -399,6 +430,17 @@ const struct ni_pattern ni_patterns[] = {
             "the program used a communicator while an earlier call for it had not ended: an error "
             "of the program, or it was built for another NCCL"),
     FAULT("Mismatched collective detected", "log 2.4.8", LOG_COLLECTIVE, 0),
+    FAULT("Your program may be hanging, this may be caused by a collective mismatch", "log 2.7.8",
+          LOG_COLLECTIVE, 0),
+    BECAUSE("Invalid rank requested : %d/%d", ALL, JOB_RANK_TWICE, 0,
+            "a process has a number that is not below the number of ranks: more processes were "
+            "started than the world size that they were told"),
+    BECAUSE("failed to open CUDA IPC handle : ", "log 2.7.8", LOG_CUDA, MORE,
+            "a GPU could not open the memory of another one on its node"),
+    BECAUSE(
+        "Failed to find reverse path from remNode", "2.17-2.32.3, log RCCL", LOG_WARN, 0,
+        "the links between the GPUs, as the node shows them, lead to GPUs that are not there: a "
+        "virtual machine, or a part of the GPUs. A newer NCCL or RCCL may cope"),
     BECAUSE("Failed call to cuDeviceGet: CUDA_ERROR_INVALID_DEVICE", "log jax 0.4", LOG_CUDA_DEVICE,
             0,
             "the process uses a GPU that it was not given (CUDA_VISIBLE_DEVICES, the scheduler)"),
@@ -501,6 +543,15 @@ const struct ni_pattern ni_patterns[] = {
         "ssh: connect to host %s port %d: %r", "OpenSSH 6-10", LOG_LAUNCHER, 0,
         "the launcher does not reach the ssh of a node: it does not run there yet, or is not let "
         "through"),
+    BECAUSE("orted: command not found", "bash, Open MPI 1.8-4.1", LOG_LAUNCHER, 0,
+            "mpirun's daemon, orted, is not in the PATH of the shell that ssh starts on the nodes: "
+            "call mpirun by its full path, or with --prefix"),
+    BECAUSE(
+        "A worker died or was killed while executing a task", "Ray 2.3-2.50", LOG_LEFT, 0,
+        "a Ray worker was killed or crashed; the line names its node and pid. Look there for the "
+        "kernel's OOM killer and in its own log"),
+    BECAUSE("has been marked dead because the detector has missed", "Ray 2.3-2.50", LOG_LEFT, 0,
+            "Ray lost a node: it was stopped, is overloaded, or its network broke"),
     BECAUSE("ORTE was unable to reliably start one or more", "Open MPI 1.8-4.1", LOG_LAUNCHER,
             FOLLOWS,
             "mpirun could not start its daemon on all nodes: ssh, PATH or LD_LIBRARY_PATH "
@@ -553,6 +604,8 @@ bool ni_log_is_consequence(struct ni_span text)
         "remote process exited or there was a network error", /* ncclGetErrorString, 2.11 and later */
         "unhandled system error",                             /* likewise */
         "unhandled cuda error",                               /* likewise */
+        "RayActorError",                                      /* Ray: raylet says why */
+        "ActorDiedError",                                     /* likewise */
         "Rendezvous", /* torchrun: RendezvousConnectionError and others */
         "KeyboardInterrupt",
     };
@@ -580,6 +633,12 @@ const char *ni_log_meaning(const char *exception)
         {"undefined symbol: nccl",
          "the program found an older NCCL than it was built for: another libnccl stands before the "
          "right one (LD_LIBRARY_PATH, LD_PRELOAD)"},
+        {"ProcessGroupNCCL is only supported with GPUs, no GPUs found",
+         "the process sees no GPU: the pod requests none, CUDA_VISIBLE_DEVICES is empty, or torch "
+         "was built without CUDA"},
+        {" expected, but not set",
+         "the program was not started by a launcher that tells each process its rank (torchrun, "
+         "srun, an operator)"},
         {"DDP expects same model across all ranks",
          "the ranks hold different models; or, if each says so of another one, the exchange "
          "between "

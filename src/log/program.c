@@ -431,12 +431,31 @@ static void note_task(const struct ni_log_line *l, const struct ni_found *f)
         (void)note_end(l, f->at, 0, signed_number(f->capture[0]), -1, number);
 }
 
-/* Notes that a process of so many has announced itself. */
-static void note_member(struct ni_log *log, int rank, int members)
+/* Notes that a process of so many has announced itself, or that all have come. */
+static void take_member(struct ni_log *log, const struct ni_found *f)
 {
+    if ((enum ni_log_program)f->row->flags == NI_PROGRAM_MET) {
+        log->members = 0;
+        return;
+    }
+    const int rank = signed_number(f->capture[0]), members = signed_number(f->capture[2]);
+
     if (members > 0 && members <= NI_LOG_RAISED && rank < members)
         log->members = members;
     ni_log_add_rank(log->member, rank);
+}
+
+/* Notes the end of a process, as its launcher tells it. */
+static void take_ended(const struct ni_log_line *l, const struct ni_found *f)
+{
+    const struct ni_span *c = f->capture;
+
+    if ((enum ni_log_program)f->row->flags == NI_PROGRAM_EXITED)
+        (void)note_end(l, f->at, 0, signed_number(c[0]), -1, -signed_number(c[3]));
+    else if ((enum ni_log_program)f->row->flags == NI_PROGRAM_DIED)
+        (void)note_end(l, f->at, 0, -1, signed_number(c[1]), signed_number(c[2]));
+    else
+        (void)note_end(l, f->at, 0, -1, signed_number(c[2]), signed_number(c[0]));
 }
 
 void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
@@ -477,26 +496,20 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
     case NI_PROGRAM_EXITCODE:
         take_exitcode(l, f);
         break;
-    case NI_PROGRAM_FAILED:
-        (void)note_end(l, f->at, 0, -1, signed_number(c[2]), signed_number(c[0]));
-        break;
     case NI_PROGRAM_MEMBER:
-        note_member(log, signed_number(c[0]), signed_number(c[2]));
-        break;
     case NI_PROGRAM_MET:
-        log->members = 0;
+        take_member(log, f);
         break;
+    case NI_PROGRAM_FAILED:
     case NI_PROGRAM_DIED:
-        (void)note_end(l, f->at, 0, -1, signed_number(c[1]), signed_number(c[2]));
+    case NI_PROGRAM_EXITED:
+        take_ended(l, f);
         break;
     case NI_PROGRAM_TERM:
         take_term(l, f);
         break;
     case NI_PROGRAM_TASK:
         note_task(l, f);
-        break;
-    case NI_PROGRAM_EXITED:
-        (void)note_end(l, f->at, 0, signed_number(c[0]), -1, -signed_number(c[3]));
         break;
     case NI_PROGRAM_SIGNAL_4:
     case NI_PROGRAM_SIGNAL_7:
