@@ -129,14 +129,14 @@ static void note_only_ranks(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++) {
         const struct ni_log_rank *r = &log->rank[i];
-        uint16_t *only = &log->only_rank[r->process->file];
+        uint32_t *only = &log->only_rank[r->process->file];
 
         if (r->rank < 0)
             continue;
-        if (*only == 0 && r->rank < UINT16_MAX - 1)
-            *only = (uint16_t)(r->rank + 1);
-        else if (*only != r->rank + 1)
-            *only = UINT16_MAX;
+        if (*only == 0 && r->rank < INT32_MAX)
+            *only = (uint32_t)r->rank + 1;
+        else if (*only != (uint32_t)r->rank + 1)
+            *only = UINT32_MAX;
     }
 }
 
@@ -177,10 +177,10 @@ static void mark_moved(struct ni_log *log)
     for (unsigned i = 0; i + 1 < log->n_rank; i++) {
         struct ni_log_rank *r = log->order[i];
         struct ni_log_rank *next = log->order[i + 1];
-        const uint16_t only = log->only_rank[r->process->file];
+        const uint32_t only = log->only_rank[r->process->file];
         const bool moved = r->rank >= 0 && r->rank == next->rank && r->size == next->size &&
                            r->job != next->job && r->process->file == next->process->file &&
-                           only != UINT16_MAX && r->process->host != next->process->host &&
+                           only != UINT32_MAX && r->process->host != next->process->host &&
                            r->process->until < next->process->line &&
                            (r->size > 1 || is_over_before(r, next));
 

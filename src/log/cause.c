@@ -72,7 +72,7 @@ static bool is_reason(const struct ni_log_hit *h)
 
 /* ---- whose a note is ---- */
 
-enum { SEVERAL = UINT16_MAX };
+static const uint32_t SEVERAL = UINT32_MAX;
 
 /* Returns the key by which a note finds its process. Several processes may share one. */
 static ni_log_text owner_key(struct ni_log *log, ni_log_text file, ni_log_text stream, int pid)
@@ -88,16 +88,16 @@ enum { ANY = 0, NO_PID = -1, STREAMS = -2 }; /* NO_PID as ni_log_pid has it */
 /* Notes that the process has that key; SEVERAL if another one has it, too. */
 static void note_owner(struct ni_log *log, ni_log_text key, unsigned process)
 {
-    uint16_t *owner = &log->owner_of[key];
+    uint32_t *owner = &log->owner_of[key];
 
     if (key != 0 && *owner != process + 1)
-        *owner = *owner == 0 ? (uint16_t)(process + 1) : SEVERAL;
+        *owner = *owner == 0 ? process + 1 : SEVERAL;
 }
 
 /* Returns the process that alone has that key; NULL: none has it, or several have. */
 static struct ni_log_rank *find_owner_by(struct ni_log *log, ni_log_text key)
 {
-    const uint16_t found = log->owner_of[key];
+    const uint32_t found = log->owner_of[key];
 
     return key == 0 || found == 0 || found == SEVERAL ? NULL : &log->rank[found - 1];
 }

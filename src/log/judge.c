@@ -575,7 +575,7 @@ static void judge_ranks(struct ni_log *log, struct ni_findings *f)
 /* Reports each setting that differs between ranks where it must not, or from the plan. */
 static void judge_settings(struct ni_log *log, struct ni_findings *f)
 {
-    for (unsigned k = 0; k < NI_LOG_NAMES; k++) {
+    for (unsigned k = 0; k == NI_LOG_VERSION || k < log->n_name; k++) {
         const char *name = k == NI_LOG_VERSION ? "version" : ni_log_word(log, log->name[k]);
         const struct ni_job_setting *row = ni_find_job_setting(name);
         ni_finding_number id = NI_F_LOG_VERSION_DIFFERS;
@@ -647,7 +647,8 @@ static void count_host_hcas(struct ni_log *log, unsigned first, unsigned end, st
         const struct ni_log_rank *r = log->of_host[i];
 
         to->connected |= r->connected;
-        for (unsigned h = 0; h < NI_LOG_HCAS; h++) {
+        /* without a channel none of them is used */
+        for (unsigned h = 0; h < NI_LOG_HCAS && r->net > 0; h++) {
             struct ni_text name = NI_TEXT(320);
 
             if (r->on_hca[h] == 0)
@@ -656,7 +657,7 @@ static void count_host_hcas(struct ni_log *log, unsigned first, unsigned end, st
             const ni_log_text word = ni_log_keep(log, ni_span_of(name.buf));
             if (log->hca_of[word] != first + 1)
                 n++;
-            log->hca_of[word] = (uint16_t)(first + 1);
+            log->hca_of[word] = first + 1;
             to->uses++;
             if (strchr(name.buf, '+') || ni_has_prefix(name.buf, "fused "))
                 to->fused++;

@@ -171,7 +171,8 @@ int ni_cmd_log(struct ni_context *ctx)
 
     if (r < 0)
         return ni_refuse_caps(ctx, r);
-    log = calloc(1, sizeof(*log)); /* 5 MiB, of which a job of 512 ranks uses one */
+    log =
+        calloc(1, sizeof(*log)); /* 0.2 GiB of addresses, of which a job of 512 ranks uses 2 MiB */
     if (!log)
         return fail_to_read(ctx, "log");
     r = read_logs(ctx, log);

@@ -176,7 +176,7 @@ static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_sai
         return NULL;
     }
     note = &log->note[log->n_note++];
-    log->note_of[word] = (uint16_t)log->n_note;
+    log->note_of[word] = log->n_note;
     *note = (struct ni_log_note){.said = said, .rank = rank, .pid = -1, .stream = stream};
     return note;
 }

@@ -336,12 +336,28 @@ static void end_json(struct ni_json *j, const struct ni_log_rank *r)
     ni_json_text(j, "stopped", stopped ? ni_log_step_word(r) : NULL);
 }
 
+/* Returns how many HCAs the list of a rank's NCCL has. */
+static unsigned count_listed(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    const char *list = ni_log_word(log, r->process->hcas);
+    unsigned n = *list != '\0';
+
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
 /* Writes the HCAs of a rank: those that its NCCL lists, and those that its channels name. */
 static void hcas_json(struct ni_json *j, const struct ni_log *log, const struct ni_log_rank *r)
 {
+    const unsigned most = count_listed(log, r);
+
     ni_json_array(j, "hcas");
-    for (unsigned k = 0; k < NI_LOG_HCAS; k++) {
+    for (unsigned k = 0; k < NI_LOG_HCAS && (k < most || r->net > 0); k++) {
         struct ni_text name = NI_TEXT(320);
+
+        if (k >= most && r->on_hca[k] == 0)
+            continue;
         const bool listed = ni_log_put_hca(&name, log, r, k);
 
         if (!listed && r->on_hca[k] == 0)

@@ -10,24 +10,25 @@
 struct ni_log_rank;
 
 /* A text that is kept once: equal numbers are equal texts; 0: none. */
-typedef uint16_t ni_log_text;
+typedef uint32_t ni_log_text;
 
 enum {
-    NI_LOG_BUF = 1 << 17, /* a longer line is read in pieces of this */
-    NI_LOG_RANKS = 8192,  /* the largest jobs that were seen have 4,096 */
-    NI_LOG_GPUS = 128,    /* GPUs of one process; 8 MI300X in CPX mode are 64 */
+    NI_LOG_BUF = 1 << 17,   /* a longer line is read in pieces of this */
+    NI_LOG_RANKS = 1 << 17, /* processes and GPUs: jobs of 100,000 ranks */
+    NI_LOG_GPUS = 128,      /* GPUs of one process; 8 MI300X in CPX mode are 64 */
     /* names of variables; NCCL 2.30.7 prints 20 in a job of many settings */
     NI_LOG_NAMES = 64,
-    NI_LOG_VERSION = 0,     /* the place of NCCL's version among them */
-    NI_LOG_HCAS = 64,       /* 32, MAX_IB_DEVS of NCCL 2.30.7, and as many fused ones */
-    NI_LOG_WORDS = 32768,   /* different texts */
-    NI_LOG_BYTES = 1 << 20, /* bytes of all texts */
-    NI_LOG_HITS = 64,       /* different faults */
-    NI_LOG_NOTES = 16384,   /* notes of programs and launchers: two for each process */
-    NI_LOG_TRACES = 16,     /* Python's tracebacks whose last line is still to come */
-    NI_LOG_LAST = 112,      /* bytes of the last line of a process */
-    NI_LOG_RAISED = 65536,  /* ranks that have a bit for an exception */
-    NI_LOG_NO_RANK = -2     /* lines of one process name several */
+    NI_LOG_VERSION = 0,      /* the place of NCCL's version among them */
+    NI_LOG_HCAS = 64,        /* 32, MAX_IB_DEVS of NCCL 2.30.7, and as many fused ones */
+    NI_LOG_WORDS = 1 << 20,  /* different texts: eight for each rank */
+    NI_LOG_PLACES = 1 << 12, /* of the hash table, at first: it is doubled before it is half full */
+    NI_LOG_BYTES = 1 << 25,  /* bytes of all texts */
+    NI_LOG_HITS = 64,        /* different faults */
+    NI_LOG_NOTES = 1 << 18,  /* notes of programs and launchers: two for each process */
+    NI_LOG_TRACES = 16,      /* Python's tracebacks whose last line is still to come */
+    NI_LOG_LAST = 112,       /* bytes of the last line of a process */
+    NI_LOG_RAISED = 1 << 17, /* ranks that have a bit for an exception */
+    NI_LOG_NO_RANK = -2      /* lines of one process name several */
 };
 
 /* A quoted line. */
@@ -167,14 +168,15 @@ struct ni_log {
     unsigned n_rank, n_hit, n_name, n_word;
     struct ni_log_rank rank[NI_LOG_RANKS];
     struct ni_log_hit hit[NI_LOG_HITS];
-    uint16_t process_of[NI_LOG_WORDS];  /* of "host:pid": its place in rank + 1 */
+    uint32_t process_of[NI_LOG_WORDS];  /* of "host:pid": its place in rank + 1 */
     uint64_t seed;                      /* the seed of the hash; 0: not made yet */
+    uint32_t places;                    /* places of the hash table that are in use; 0: none yet */
     uint32_t word_at[2 * NI_LOG_WORDS]; /* the places of the hash table */
     uint32_t word[NI_LOG_WORDS], text_len;
     char text[NI_LOG_BYTES];
     unsigned n_note;
     struct ni_log_note note[NI_LOG_NOTES];
-    uint16_t note_of[NI_LOG_WORDS]; /* by the key of a note: its place + 1 */
+    uint32_t note_of[NI_LOG_WORDS]; /* by the key of a note: its place + 1 */
     struct ni_log_trace trace[NI_LOG_TRACES];
     unsigned n_trace;        /* tracebacks that began; the next one gets n_trace % NI_LOG_TRACES */
     ni_log_text result_file; /* the last file with ranks and a result of nccl-tests */
@@ -196,11 +198,11 @@ struct ni_log {
     ni_log_text cut_file; /* the file that ends within a line of NCCL */
     /* by ni_log_judge: */
     uint64_t raised[NI_LOG_RAISED / 64]; /* a bit for each rank with an exception */
-    uint16_t owner_of[NI_LOG_WORDS];     /* by file or stream: the process's place in rank + 1 */
+    uint32_t owner_of[NI_LOG_WORDS];     /* by file or stream: the process's place in rank + 1 */
     struct ni_log_rank *order[NI_LOG_RANKS];   /* the ranks that count, by number */
     struct ni_log_rank *of_host[NI_LOG_RANKS]; /* the same ranks, by host */
     /* by the name of an HCA: the host, as the place of its first rank + 1 */
-    uint16_t hca_of[NI_LOG_WORDS];
+    uint32_t hca_of[NI_LOG_WORDS];
     unsigned n;
     unsigned attempts; /* of the job, as far as the log shows them: at least 1 */
     unsigned jobs;     /* jobs, or attempts whose order the log does not show; 0: a single one */
@@ -215,8 +217,8 @@ struct ni_log {
     bool old_in[NI_LOG_WORDS];       /* by file: it has processes of an earlier attempt */
     uint32_t now_last[NI_LOG_WORDS]; /* by file: first line of the last process that counts */
     uint32_t now_from[NI_LOG_WORDS]; /* by file: first line of a process that counts; 0: none */
-    /* by file: the number of the only rank in it + 1, UINT16_MAX: of several */
-    uint16_t only_rank[NI_LOG_WORDS];
+    /* by file: the number of the only rank in it + 1, UINT32_MAX: of several */
+    uint32_t only_rank[NI_LOG_WORDS];
     unsigned net, gdr; /* the sums */
     /* the first exception and the first exit that were reported, and the rank whose unknown warning
        was; NULL: none */

@@ -139,7 +139,7 @@ static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_spa
         p->stream = ni_log_stream(log, l->p, name.p, NULL);
         note_begin(l, p);
         p->name = key;
-        log->process_of[key] = (uint16_t)log->n_rank;
+        log->process_of[key] = log->n_rank;
     }
     return p;
 }
@@ -195,7 +195,7 @@ static void begin_anew(struct ni_log_line *l)
 
     if (!p)
         return;
-    l->log->process_of[l->by->name] = (uint16_t)l->log->n_rank;
+    l->log->process_of[l->by->name] = l->log->n_rank;
     p->name = l->by->name;
     p->host = l->by->host;
     p->file = l->log->file;

@@ -25,7 +25,7 @@ COMM = "comm 0x%x rank %d nranks %d cudaDev %d nvmlDev 0 busId %d commId 0x%x - 
 
 def patterns():
     with open("src/log/patterns.c", encoding="ascii") as source:
-        rows = re.findall(r'\b(?:FACT|FAULT|STEP|PROGRAM)\(\s*"((?:[^"\\]|\\.)*)"', source.read())
+        rows = re.findall(r'\b(?:FACT|FAULT|BECAUSE|STEP|PROGRAM)\(\s*"((?:[^"\\]|\\.)*)"', source.read())
     assert len(rows) > 100, "the rows of patterns.c are not found"
     return [row.replace('\\"', '"') for row in rows]
 

@@ -136,18 +136,24 @@ done
 
 # ---- more than was kept is not all ----------------------------------------------------------------
 
-# 8193 ranks, the last one over sockets: it is not kept, so nothing good is said
-awk 'BEGIN { for (r = 0; r < 8193; r++) {
-	h = "n" r ":1:1 [0] NCCL INFO "
-	print h "ncclCommInitRank comm 0x1 rank " r " nranks 8193 cudaDev 0 nvmlDev 0 busId 1 commId 0x1 - Init START"
-	print h "Using network " (r == 8192 ? "Socket" : "IB")
-	print h "ncclCommInitRank comm 0x1 rank " r " nranks 8193 cudaDev 0 nvmlDev 0 busId 1 commId 0x1 - Init COMPLETE"
-} }' >"$tmp/8193"
-expect 1 "$tmp/8193"
-tr -s '\n ' ' ' <"$tmp/out" | grep -q '; not all of the log fitted' || complain "8193 ranks: $(head -n 1 "$tmp/out")"
-expect 1 --expect=rdma "$tmp/8193"
+# 100,000 ranks are judged
+awk 'BEGIN { for (r = 0; r < 100000; r++) {
+	print "n" r ":1:1 [0] NCCL INFO Using network IB"
+	print "n" r ":1:1 [0] NCCL INFO comm 0x1 rank " r " nranks 100000 cudaDev 0 busId 1 commId 0x1 - Destroy COMPLETE"
+} }' >"$tmp/many"
+expect 0 "$tmp/many"
+grep -q '^100000 ranks, .*; all ended in order' "$tmp/out" || complain "100000 ranks: $(head -n 1 "$tmp/out")"
+# one more than there is room for, the last one over sockets: it is not kept, so nothing good is said
+awk 'BEGIN { for (r = 0; r < 131073; r++)
+	print "n" r ":1:1 [0] NCCL INFO Using network " (r == 131072 ? "Socket" : "IB")
+}' >"$tmp/more"
+expect 1 "$tmp/more"
+tr -s '\n ' ' ' <"$tmp/out" | grep -q '; not all of the log fitted' || complain "131073 processes: $(head -n 1 "$tmp/out")"
+expect 1 --expect=rdma "$tmp/more"
+rm "$tmp/many" "$tmp/more"
 # the texts of one writer fill the room; what stands behind them is not judged as if it were not there
-awk 'BEGIN { for (i = 0; i < 40000; i++) print "n0:1:1 [0] NCCL INFO NCCL_IB_HCA set to x" i "-0123456789012345678901234567890123456789" }' >"$tmp/full"
+awk 'BEGIN { for (v = "x"; length(v) < 4000; v = v v); v = substr(v, 1, 4000)
+	for (i = 0; i < 9000; i++) print "n0:1:1 [0] NCCL INFO NCCL_IB_HCA set to " i v }' >"$tmp/full"
 cat "$tmp/full" sockets/0.log >"$tmp/hidden"
 expect 1 "$tmp/hidden"
 
