@@ -403,7 +403,8 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     if (!harms)
         return;
     ni_put(&who, ni_log_word(log, h->subject));
-    ni_putf(&who, "%s%s", who.len > 0 && name_them(log)[0] ? ", " : "", name_them(log));
+    const char *ranks = name_them(log);
+    ni_putf(&who, "%s%s", who.len > 0 && *ranks ? ", " : "", ranks);
     log->fatal[id] |= is_deadly(log, h);
     log->died |= (h->flags & FATAL) != 0 && has_incomplete(log);
     if (id == NI_F_LOG_PEER_DIED && is_stranger(log, h)) {

@@ -65,7 +65,7 @@ static unsigned put_marked_ranges(struct ni_text *t, const struct ni_log *log, u
     unsigned numbered = 0;
     int from = -1, last = -1;
 
-    for (unsigned i = 0; i < log->n; i++) {
+    for (unsigned i = 0; i < log->n && !t->cut; i++) {
         const struct ni_log_rank *r = log->order[i];
 
         if (r->mark != mark)
@@ -87,7 +87,7 @@ void ni_log_put_hosts(struct ni_text *t, const struct ni_log *log, unsigned mark
     ni_log_text host[HOSTS + 1]; /* the last one stands for all others */
     unsigned hosts = 0;
 
-    for (unsigned i = 0; i < log->n; i++) {
+    for (unsigned i = 0; i < log->n && hosts <= HOSTS; i++) {
         const struct ni_log_rank *r = log->order[i];
         unsigned k = 0;
 
@@ -111,7 +111,7 @@ void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark
     const unsigned numbered = put_marked_ranges(&list, log, mark);
     unsigned n = 0;
 
-    for (unsigned i = 0; i < log->n; i++)
+    for (unsigned i = 0; i < log->n && list.len == 0; i++)
         n += log->order[i]->mark == mark;
     if (list.len > 0)
         ni_putf(t, "rank%s %s%s", ni_plural(numbered), list.buf, list.cut ? "..." : "");
