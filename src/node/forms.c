@@ -342,12 +342,11 @@ static enum ni_fib_kind parse_fib_heading(struct ni_span line)
     return cut_digits(&id).n > 0 && ni_span_is(id, ":") ? NI_FIB_POLICY : NI_FIB_ODD;
 }
 
-/* Returns true for the words of a route: "/32 host LOCAL". The scope may be a number, "scope=200"
-   (rtn_scope); one of a DSCP is followed by "tos=0x10". */
-static bool parse_fib_route(struct ni_span text, struct ni_span word[3])
+/* The scope may be a number, "scope=200" (rtn_scope). */
+bool ni_parse_fib_route(struct ni_span text, struct ni_span word[3])
 {
-    static const char scopes[] = "universe|site|link|host|nowhere";
-    static const char types[] = "UNICAST|LOCAL|BROADCAST|ANYCAST|MULTICAST|BLACKHOLE|UNREACHABLE|"
+    static const char scopes[] = "host|link|universe|site|nowhere";
+    static const char types[] = "LOCAL|UNICAST|BROADCAST|ANYCAST|MULTICAST|BLACKHOLE|UNREACHABLE|"
                                 "PROHIBIT|THROW|NAT|XRESOLVE|UNSPEC";
     static const char number[] = "scope=";
     int64_t v;
@@ -364,6 +363,15 @@ static bool parse_fib_route(struct ni_span text, struct ni_span word[3])
            ni_parse_int((struct ni_span){scope.p + n, scope.n - n}, UINT8_MAX, &v);
 }
 
+static bool parse_fib_leaf(struct ni_span text, uint8_t ip[NI_GID_BYTES])
+{
+    static const char begin[] = "|-- ";
+    const size_t n = sizeof(begin) - 1;
+
+    return ni_begins(text, begin) &&
+           ni_parse_ipv4((struct ni_span){text.p + n, text.n - n}, ip) == 0;
+}
+
 enum ni_fib_kind ni_parse_fib_line(struct ni_span line, struct ni_fib_line *ret)
 {
     struct ni_span text = line;
@@ -371,18 +379,18 @@ enum ni_fib_kind ni_parse_fib_line(struct ni_span line, struct ni_fib_line *ret)
     while (text.n > 0 && *text.p == ' ')
         text = (struct ni_span){text.p + 1, text.n - 1};
     ret->text = text;
-    if (line.n == 0)
-        return NI_FIB_EMPTY;
-    if (ni_begins(text, "+-- "))
+    if (text.n == 0)
+        return line.n == 0 ? NI_FIB_EMPTY : NI_FIB_ODD;
+    switch (*text.p) {
+    case '+':
         return NI_FIB_NODE;
-    if (ni_begins(text, "/"))
-        return parse_fib_route(text, ret->word) ? NI_FIB_ROUTE : NI_FIB_ODD;
-    if (ni_begins(text, "|-- ")) {
-        const struct ni_span ip = {text.p + 4, text.n - 4};
-
-        return ni_parse_ipv4(ip, ret->ip) == 0 ? NI_FIB_LEAF : NI_FIB_ODD;
+    case '|':
+        return parse_fib_leaf(text, ret->ip) ? NI_FIB_LEAF : NI_FIB_ODD;
+    case '/':
+        return NI_FIB_ROUTE;
+    default:
+        return text.n == line.n ? parse_fib_heading(line) : NI_FIB_ODD;
     }
-    return text.n == line.n ? parse_fib_heading(line) : NI_FIB_ODD;
 }
 
 bool ni_is_route_heading(struct ni_span line)

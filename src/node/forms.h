@@ -135,9 +135,11 @@ enum ni_fib_kind {
 struct ni_fib_line {
     struct ni_span text;      /* without the blanks before it */
     uint8_t ip[NI_GID_BYTES]; /* of a leaf */
-    struct ni_span word[3];   /* of a route: length of the prefix, scope, type */
 };
+/* Of a node and of a route only the first character is looked at: there are many. */
 enum ni_fib_kind ni_parse_fib_line(struct ni_span line, struct ni_fib_line *ret);
+/* Parses a route: length of the prefix, scope, type. One of a DSCP is followed by "tos=0x10". */
+bool ni_parse_fib_route(struct ni_span text, struct ni_span word[3]);
 
 /* Returns true for the heading of proc/net/route. */
 bool ni_is_route_heading(struct ni_span line);

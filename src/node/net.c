@@ -85,9 +85,12 @@ static bool is_in_use(uint64_t flags)
 /* Returns true if a route may lead through a router: "/0 universe UNICAST". Those of scope link or
    host do not, and a packet to a BLACKHOLE, UNREACHABLE, PROHIBIT or THROW route goes nowhere by
    it. */
-static bool may_be_routed(const struct ni_fib_line *l)
+static bool may_be_routed(struct ni_span route)
 {
-    return ni_span_is(l->word[2], "UNICAST") && !ni_is_one_of(l->word[1], "link|host|nowhere");
+    struct ni_span word[3];
+
+    return ni_parse_fib_route(route, word) && ni_span_is(word[2], "UNICAST") &&
+           !ni_is_one_of(word[1], "link|host|nowhere");
 }
 
 /* Takes a heading of proc/net/fib_trie. Until the first policy rule is added the main and the local
@@ -103,20 +106,19 @@ static void take_fib_heading(struct table *t, enum ni_fib_kind trie)
 
 /* Takes a route: one to this host alone is an address of ours. Routes outside the main table are
    noted, since proc/net/route does not show them. */
-static void take_fib_route(struct table *t, const struct ni_fib_line *l)
+static void take_fib_route(struct table *t, struct ni_span route)
 {
-    const bool is_ours = ni_span_is(l->word[0], "/32") && ni_span_is(l->word[1], "host") &&
-                         ni_span_is(l->word[2], "LOCAL");
+    const bool is_main = t->trie == NI_FIB_MAIN;
 
-    if (t->leaf && is_ours) {
-        if (t->trie == NI_FIB_MAIN)
+    if (t->leaf && ni_span_is(route, "/32 host LOCAL")) {
+        if (is_main)
             t->main_is_local = true;
         (void)add_addr(t, t->ip);
         return;
     }
-    if (!may_be_routed(l))
+    if (is_main || (t->trie == NI_FIB_LOCAL && t->main_is_local))
         return;
-    if (t->trie == NI_FIB_POLICY || (t->trie == NI_FIB_LOCAL && !t->main_is_local))
+    if (may_be_routed(route))
         t->p->inv->net.policy_routes = true;
 }
 
@@ -140,7 +142,7 @@ static void fib_line(struct table *t, const char *line)
         memcpy(t->ip, l.ip, NI_GID_BYTES);
         break;
     case NI_FIB_ROUTE:
-        take_fib_route(t, &l);
+        take_fib_route(t, l.text);
         break;
     case NI_FIB_ODD:
         t->leaf = false;

@@ -269,9 +269,10 @@ static int add_named_hca(struct ni_probe *p, const char *name, int allocation)
    class is not known. */
 static bool is_nic(struct ni_probe *p, const struct ni_allocation *c)
 {
-    const struct ni_num class = c->by == NI_BY_BDF ? read_id(p, NI_OPTIONAL, c->bdf, "class")
-                                                   : (struct ni_num){0, NI_ABSENT};
+    struct ni_num class = {0, NI_ABSENT};
 
+    if (c->by == NI_BY_BDF)
+        class = read_id(p, NI_OPTIONAL, c->bdf, "class");
     return class.known != NI_KNOWN || class.v >> 16 == 0x02 || class.v >> 8 == 0x0c06;
 }
 
@@ -281,9 +282,10 @@ static void report_no_hca(struct ni_probe *p, struct ni_allocation *c,
 {
     const bool there = ni_exists(p->root, "%s", function->path) == 0;
 
-    ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
-              there ? "given by %s, but has no RDMA device" : "given by %s, but is not in sysfs",
-              c->from);
+    if (there)
+        ni_report(p->f, NI_F_ALLOC_NOT_RDMA, c->id, "given by %s, but has no RDMA device", c->from);
+    else
+        ni_report(p->f, NI_F_ALLOC_NO_DEVICE, c->id, "given by %s, but is not in sysfs", c->from);
     c->not_rdma = there && is_nic(p, c);
 }
 

@@ -24,11 +24,35 @@ struct variables {
     char name[NI_PATH];
 };
 
+/* Compares the names of two entries NAME=VALUE. */
 static int name_cmp(const char *a, const char *b)
 {
-    for (; *a == *b && *a && *a != '='; a++)
+    while (*a == *b && *a && *a != '=') {
+        a++;
         b++;
-    return (*a == '=' ? 0 : *a) - (*b == '=' ? 0 : *b);
+    }
+    const char x = *a == '=' ? '\0' : *a;
+    const char y = *b == '=' ? '\0' : *b;
+    return x - y;
+}
+
+/* Returns the entry with the next name behind `after`; NULL: there is none. after NULL: the first. */
+static const char *find_next(const struct ni_probe *p, const char *prefix, const char *after)
+{
+    const char *next = NULL, *value;
+    struct ni_span name;
+
+    for (char *const *e = p->env->entry; *e; e++) {
+        if (!ni_has_prefix(*e, prefix))
+            continue;
+        if (after && name_cmp(*e, after) <= 0)
+            continue;
+        if (next && name_cmp(*e, next) >= 0)
+            continue;
+        if (ni_env_split(*e, &name, &value) && name.n < NI_PATH)
+            next = *e;
+    }
+    return next;
 }
 
 /* Finds the next variable. If a name stands twice its first entry counts, as everywhere; if there
@@ -36,14 +60,9 @@ static int name_cmp(const char *a, const char *b)
 static bool next_variable(struct ni_probe *p, const char *prefix, struct variables *v)
 {
     enum { MAX_VARS = 256 };
-    const char *next = NULL, *value;
+    const char *next = find_next(p, prefix, v->entry);
     struct ni_span name;
 
-    for (char *const *e = p->env->entry; *e; e++)
-        if (ni_has_prefix(*e, prefix) && (!v->entry || name_cmp(*e, v->entry) > 0) &&
-            (!next || name_cmp(*e, next) < 0) && ni_env_split(*e, &name, &value) &&
-            name.n < sizeof(v->name))
-            next = *e;
     v->n += next != NULL;
     if (v->n > MAX_VARS) {
         ni_report(p->f, NI_F_ALLOC_TOO_MANY, prefix, "more than %d variables; the rest is ignored",

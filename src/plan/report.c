@@ -152,9 +152,10 @@ void ni_put_port_table(struct ni_text *out, struct ni_text *table, const struct 
     else if (shown)
         ni_putf(out, "  The last %u %s not the pod's: not used\n", others,
                 others == 1 ? "is" : "are");
+    else if (others == 1)
+        ni_put(out, "  1 other HCA is not the pod's and not used: --all shows it\n");
     else
-        ni_putf(out, "  %u other HCA%s not the pod's and not used: --all shows %s\n", others,
-                others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
+        ni_putf(out, "  %u other HCAs are not the pod's and not used: --all shows them\n", others);
 }
 
 struct ni_text *ni_begin_port_row(struct ni_text *table, const struct ni_view *view,
@@ -285,10 +286,13 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
         for (unsigned i = 0; i < inv->n_allocation; i++) {
             const struct ni_allocation *c = &inv->allocation[i];
 
-            if (c->source == s)
-                ni_putf(&t, "%s%s%s", t.len > 0 ? ", " : "",
-                        c->hca < 0 ? c->id : inv->hca[c->hca].name,
-                        c->hca < 0 ? " (not used)" : "");
+            if (c->source != s)
+                continue;
+            ni_put(&t, t.len > 0 ? ", " : "");
+            if (c->hca < 0)
+                ni_putf(&t, "%s (not used)", c->id);
+            else
+                ni_put(&t, inv->hca[c->hca].name);
         }
         ni_put_item(out, ni_source_words[s].json, t.buf);
         ni_free_text(&t);
@@ -441,7 +445,8 @@ static void put_set(struct ni_text *out, const struct ni_view *view)
 
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
-        char line[NI_VALUE + 2 * NI_DEV_NAME], why[NI_REASON + 256];
+        char line[NI_VALUE + 2 * NI_DEV_NAME];
+        struct ni_text why = NI_TEXT(NI_REASON + 256);
 
         if (s->origin == NI_LEFT_UNSET)
             continue;
@@ -449,12 +454,15 @@ static void put_set(struct ni_text *out, const struct ni_view *view)
         any = true;
         ni_format(line, sizeof(line), "%-*s  %s", width, s->name, s->value);
         const char *whose = s->origin == NI_FROM_USER ? "user's environment" : s->file;
-        ni_format(why, sizeof(why), "%s%srule %s%s%s", whose, whose[0] ? ", " : "", s->rule,
-                  s->reason[0] ? ": " : "", s->reason);
+        if (whose[0])
+            ni_putf(&why, "%s, ", whose);
+        ni_putf(&why, "rule %s", s->rule);
+        if (s->reason[0])
+            ni_putf(&why, ": %s", s->reason);
         ni_put(out, "  ");
         ni_put_tinted(out, view->colour, ni_origin_words[s->origin].tint, line);
         ni_put(out, "\n");
-        ni_put_below(out, why);
+        ni_put_below(out, why.buf);
     }
 }
 

@@ -17,13 +17,13 @@ struct ni_chosen ni_chosen(const struct ni_work *w, unsigned i)
     const int at = w->plan->chosen[i];
     const struct ni_port *port = &w->inv->port[at];
     struct ni_port_plan *plan = &w->plan->port[at];
+    struct ni_chosen c = {.at = at, .port = port, .hca = &w->inv->hca[port->hca], .plan = plan};
 
-    return (struct ni_chosen){at,
-                              port,
-                              &w->inv->hca[port->hca],
-                              plan,
-                              plan->best < 0 ? NULL : &w->inv->gid[plan->best],
-                              plan->gid < 0 ? NULL : &w->inv->gid[plan->gid]};
+    if (plan->best >= 0)
+        c.best = &w->inv->gid[plan->best];
+    if (plan->gid >= 0)
+        c.gid = &w->inv->gid[plan->gid];
+    return c;
 }
 
 bool ni_is_chosen(const struct ni_work *w, int hca)
@@ -35,12 +35,17 @@ bool ni_is_chosen(const struct ni_work *w, int hca)
     return false;
 }
 
+/* Returns the place of an HCA in PCI order; one without an address comes after all others. */
+static struct ni_bdf place_of(const struct ni_hca *h)
+{
+    return h->has_bdf ? h->bdf : NI_LAST_BDF;
+}
+
 static int compare_ports(const struct ni_inventory *inv, int a, int b)
 {
     const struct ni_port *p = &inv->port[a], *q = &inv->port[b];
     const struct ni_hca *x = &inv->hca[p->hca], *y = &inv->hca[q->hca];
-    const int order = ni_pci_order(x->has_bdf ? x->bdf : NI_LAST_BDF, x->name,
-                                   y->has_bdf ? y->bdf : NI_LAST_BDF, y->name);
+    const int order = ni_pci_order(place_of(x), x->name, place_of(y), y->name);
 
     if (order != 0 || p->num == q->num)
         return order;

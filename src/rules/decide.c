@@ -56,6 +56,14 @@ void ni_put_user_int(const struct ni_work *w, const char *name, struct ni_text *
         ni_putf(t, "%lld", (long long)ni_user_int(w, name, 0));
 }
 
+void ni_report_empty(const struct ni_work *w, const char *name, const char *file)
+{
+    if (file)
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty in %s; it stays empty", file);
+    else
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty; it stays empty");
+}
+
 void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
                      ...)
 {
@@ -93,8 +101,7 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     ni_vputf(&t, fmt, ap);
     va_end(ap);
     if (user && !*user)
-        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays empty",
-                  file ? " in " : "", file ? file : "");
+        ni_report_empty(w, name, file);
 }
 
 /* Returns true if the finding is about the state of a port, which may be better in other pods. */

@@ -33,6 +33,9 @@ const char *ni_user_value(const struct ni_work *w, const char *name);
 void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
                      ...) NI_PRINTF(4, 5);
 
+/* Reports a variable that the user has set to nothing. file: where; NULL: in the environment. */
+void ni_report_empty(const struct ni_work *w, const char *name, const char *file);
+
 /* Leaves the port out for the running rule. The rest is the reason, which the finding has, too.
    NI_F_NONE: no finding. */
 void ni_leave_out(const struct ni_work *w, unsigned port, ni_finding_number id, const char *fmt,

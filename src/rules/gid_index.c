@@ -228,18 +228,19 @@ static void set_index(const struct ni_work *w, int index, const struct ni_gid *f
 {
     char value[16], ip[NI_IP_TEXT];
 
-    (void)ni_format(value, sizeof(value), "%d", index);
-    if (index >= 0 && first)
-        ni_decide_value(w, variable, value, "RoCE %s%s on %s, e.g. %s",
-                        first->type == NI_GID_V1 ? "v1" : "v2",
-                        first->owner == NI_OWNER_POD ? " with an address of this pod" : "",
-                        w->plan->n_chosen == 1 ? "the one port" : "every chosen port",
-                        ni_ip_text(first->ip, ip));
-    else
+    if (index < 0 || !first) {
         ni_decide_value(
             w, variable, NULL,
             "no single index is right for all ports, but NCCL's own search finds the right "
             "GIDs");
+        return;
+    }
+    const char *type = first->type == NI_GID_V1 ? "v1" : "v2";
+    const char *whose = first->owner == NI_OWNER_POD ? " with an address of this pod" : "";
+    const char *where = w->plan->n_chosen == 1 ? "the one port" : "every chosen port";
+    (void)ni_format(value, sizeof(value), "%d", index);
+    ni_decide_value(w, variable, value, "RoCE %s%s on %s, e.g. %s", type, whose, where,
+                    ni_ip_text(first->ip, ip));
 }
 
 /* Sets the family and the range of NCCL's search. v6: all chosen GIDs are IPv6. */

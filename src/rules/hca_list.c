@@ -23,9 +23,10 @@ void ni_rule_hca_list(const struct ni_work *w)
 
         ni_putf(&list, "%s%s:%u", i ? "," : "=", c.hca->name, c.port->num);
     }
+    const char *of = user && *user ? "of your list, " : "";
+    const char *network = ni_chosen(w, 0).port->link == NI_LINK_IB ? "InfiniBand" : "RoCE";
+    const char *ports = n == 1 ? "port" : "ports";
     ni_decide_value(w, variable, list.buf,
-                    "%sthe pod's ACTIVE %s port%s in PCI order; the first `=` means exact names",
-                    user && *user ? "of your list, " : "",
-                    ni_chosen(w, 0).port->link == NI_LINK_IB ? "InfiniBand" : "RoCE",
-                    n == 1 ? "" : "s");
+                    "%sthe pod's ACTIVE %s %s in PCI order; the first `=` means exact names", of,
+                    network, ports);
 }

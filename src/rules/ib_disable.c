@@ -13,33 +13,44 @@
 
 static const char disable[] = "NCCL_IB_DISABLE";
 
+/* Reports that no HCA is left. then: what NCCL does. */
+static void report_none(const struct ni_work *w, const char *then)
+{
+    static const char variable[] = "NCCL_IB_HCA";
+    const unsigned given = ni_allocated_hcas(w->inv);
+    struct ni_text devices = NI_TEXT(160);
+
+    if (w->inv->source_unread) {
+        ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
+                  "it cannot be read which RDMA devices the pod was given: %s", then);
+        return;
+    }
+    if (given == 0) {
+        ni_report(w->f, NI_F_HCA_NONE, variable, "the pod was given no RDMA device");
+        return;
+    }
+    ni_putf(&devices, "%u RDMA %s, and none", given, given == 1 ? "device" : "devices");
+    if (w->policy->hcas)
+        ni_putf(&devices, " of those in --hcas=%.80s", w->policy->hcas);
+    ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
+              "the pod was given %s is usable: `NET/IB : No device found`, %s", devices.buf, then);
+}
+
 /* Turns RDMA off where no port is left. NCCL_IB_DISABLE=1 does that. If the user has set it to 0,
    an NCCL_IB_HCA that takes no device does. If the user has set both, nothing can be done: an
    NCCL_IB_HCA that names no device takes all. */
 static void turn_rdma_off(const struct ni_work *w)
 {
     static const char variable[] = "NCCL_IB_HCA";
-    const char *list = ni_user_value(w, variable), *hcas = w->policy->hcas;
+    const char *list = ni_user_value(w, variable);
     const bool user_enables = ni_user_value(w, disable) && ni_user_int(w, disable, 0) == 0;
     const bool stays_on = user_enables && list;
-    const char *then = stays_on ? "NCCL tries each that it can open" : "TCP is used";
-    const unsigned given = ni_allocated_hcas(w->inv);
 
     if (list && ni_names_hcas(list))
         return; /* it names devices, and hca.ports has judged them */
     if (!stays_on)
         w->plan->transport = NI_NET_TCP;
-    if (w->inv->source_unread)
-        ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
-                  "it cannot be read which RDMA devices the pod was given: %s", then);
-    else if (given)
-        ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
-                  "the pod was given %u RDMA device%s, and none%s%.80s is usable: `NET/IB : No "
-                  "device found`, %s",
-                  given, given == 1 ? "" : "s", hcas ? " of those in --hcas=" : "",
-                  hcas ? hcas : "", then);
-    else
-        ni_report(w->f, NI_F_HCA_NONE, variable, "the pod was given no RDMA device");
+    report_none(w, stays_on ? "NCCL tries each that it can open" : "TCP is used");
     ni_decide_value(
         w, disable, "1",
         "no RDMA port is usable; without this value NCCL would try every HCA that it sees");
@@ -71,7 +82,7 @@ void ni_rule_ib_disable(const struct ni_work *w)
         ni_decide_value(w, disable, "1",
                         w->policy->mode == NI_MODE_TCP ? "--mode=tcp" : "TCP was chosen");
     else if (n > 0)
-        ni_decide_value(w, disable, "0", "%u RDMA port%s in use", n, n == 1 ? "" : "s");
+        ni_decide_value(w, disable, "0", "%u RDMA %s in use", n, n == 1 ? "port" : "ports");
     else if (ib)
         ni_decide_value(w, disable, NULL,
                         "no RDMA port is usable, but your NCCL_NET allows nothing else");

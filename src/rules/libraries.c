@@ -139,15 +139,21 @@ static void decide_vllm(struct asked *a)
     if (a->w->policy->targets & NI_FOR_NVSHMEM && !list && !(by_pe && *by_pe))
         ni_putf(&ours, "%s%s:1", ours.len ? "," : "", nvshmem_list);
     const bool whole = why.len == 0;
-    if (users_map ? *users_map : whole)
+    const bool has_map = users_map ? *users_map : whole;
+    if (has_map)
         ni_put(&a->by_vllm, vars ? vars : ours.buf);
+    if (a->by_vllm.len == 0) {
+        if (whole)
+            ni_put(&why, "your own values leave vLLM no choice");
+        ni_decide_value(a->w, vllm_map, NULL, "%s", why.buf);
+        ni_decide_value(a->w, vllm_selection, NULL, "vLLM takes it only together with the map");
+        return;
+    }
     if (whole)
-        ni_put(&why,
-               a->by_vllm.len ? "each GPU's own HCA" : "your own values leave vLLM no choice");
-    ni_decide_value(a->w, vllm_map, whole && a->by_vllm.len ? map.buf : NULL, "%s", why.buf);
-    ni_decide_value(a->w, vllm_selection, a->by_vllm.len && ours.len ? ours.buf : NULL,
-                    a->by_vllm.len ? "vLLM sets it in each worker, from the map"
-                                   : "vLLM takes it only together with the map");
+        ni_put(&why, "each GPU's own HCA");
+    ni_decide_value(a->w, vllm_map, whole ? map.buf : NULL, "%s", why.buf);
+    ni_decide_value(a->w, vllm_selection, ours.len ? ours.buf : NULL,
+                    "vLLM sets it in each worker, from the map");
 }
 
 /* ---- UCX ---- */
@@ -155,14 +161,14 @@ static void decide_vllm(struct asked *a)
 static void put_ucx_devices(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     put_ports(a, value);
-    if (value->len)
-        ni_putf(why, "%s%s%s",
-                a->is_rank ? "the nearest to this process's GPU" : "the chosen ports",
-                a->rank_why.len ? "; " : "", a->rank_why.buf);
-    else if (*a->w->plan->sockets)
+    if (value->len > 0) {
+        ni_put(why, a->is_rank ? "the nearest to this process's GPU" : "the chosen ports");
+        if (a->rank_why.len > 0)
+            ni_putf(why, "; %s", a->rank_why.buf);
+    } else if (*a->w->plan->sockets) {
         ni_put(why, "the socket interface, because no RDMA port is in use");
-    if (!value->len)
         ni_put(value, a->w->plan->sockets);
+    }
 }
 
 /* Limits UCX to the nearest HCAs if the distances are known. UCX registers the memory of NVIDIA's

@@ -113,12 +113,14 @@ static void leave_out_down(const struct ni_work *w, unsigned at)
     const char *phys = physical_state(port);
     struct ni_text guids = NI_TEXT(40);
 
-    word = word ? word : "in an unknown state";
+    if (!word)
+        word = "in an unknown state";
     if (put_missing_guids(w, port, &guids))
         ni_leave_out(w, at, NI_F_HCA_GUID_NONE, "port is %s: %s", word, guids.buf);
+    else if (phys)
+        ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port is %s, physical state %s", word, phys);
     else
-        ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port is %s%s%s", word,
-                     phys ? ", physical state " : "", phys ? phys : "");
+        ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port is %s", word);
 }
 
 /* Chooses the port, or leaves it out for the first reason that applies. */
@@ -245,10 +247,11 @@ static void keep_one_link_layer(const struct ni_work *w)
         return;
     w->plan->needs |= NI_NEED_RATES;
     const bool roce = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB];
+    const char *why = roce ? "InfiniBand, while the ports that stay are RoCE"
+                           : "RoCE, while the ports that stay are InfiniBand";
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         if (w->plan->port[i].chosen && (w->inv->port[i].link == NI_LINK_ROCE) != roce)
-            ni_leave_out(w, i, NI_F_HCA_LINK_MIXED, "%s, while the ports that stay are %s",
-                         roce ? "InfiniBand" : "RoCE", roce ? "RoCE" : "InfiniBand");
+            ni_leave_out(w, i, NI_F_HCA_LINK_MIXED, "%s", why);
     }
 }
 

@@ -176,7 +176,6 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
 /* Reports a limit that is too low for RDMA. What another container may lock is not seen here. */
 static void report_limit(const struct ni_work *w, int64_t soft)
 {
-    const bool hopeless = soft <= ni_memlock_hopeless;
     struct ni_text why = NI_TEXT(200), limit = NI_TEXT(32);
 
     ni_put_bytes(&limit, soft / 1024 * 1024);
@@ -188,12 +187,14 @@ static void report_limit(const struct ni_work *w, int64_t soft)
         return;
     }
     ni_memlock_why(w, &why);
-    ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
-              "%s: %s; %s", limit.buf,
-              hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
-                         "`unhandled system error`"
-                       : "too low for many connections; ibv_reg_mr may fail",
-              why.buf);
+    if (soft <= ni_memlock_hopeless)
+        ni_report(w->f, NI_F_MEMLOCK_TOO_LOW, "RLIMIT_MEMLOCK",
+                  "%s: `Call to ibv_create_qp failed with error Cannot allocate memory`, "
+                  "`unhandled system error`; %s",
+                  limit.buf, why.buf);
+    else
+        ni_report(w->f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
+                  "%s: too low for many connections; ibv_reg_mr may fail; %s", limit.buf, why.buf);
 }
 
 void ni_rule_memlock(const struct ni_work *w)

@@ -110,6 +110,20 @@ static bool has_roce_v2(const struct ni_work *w, struct ni_text *why)
     return true;
 }
 
+/* Returns true if a chosen port before this one is of the same rail. */
+static bool shares_rail(const struct ni_work *w, unsigned i)
+{
+    const struct ni_chosen c = ni_chosen(w, i);
+
+    for (unsigned k = 0; k < i; k++) {
+        const struct ni_chosen other = ni_chosen(w, k);
+
+        if (c.port->num == other.port->num && ni_share_port(c.hca, other.hca))
+            return true;
+    }
+    return false;
+}
+
 /* Returns true if the pod has as many rails as are demanded. HCAs that share a port of a NIC share
    its cable, so they are one rail. An HCA whose place is not known does not count. */
 static bool has_rails(const struct ni_work *w, struct ni_text *why)
@@ -118,21 +132,17 @@ static bool has_rails(const struct ni_work *w, struct ni_text *why)
     unsigned rails = 0;
 
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        const struct ni_chosen c = ni_chosen(w, i);
-        bool is_first = c.hca->has_bdf || c.hca->pci.none;
+        const struct ni_hca *h = ni_chosen(w, i).hca;
+        const bool has_place = h->has_bdf || h->pci.none;
 
-        for (unsigned k = 0; k < i; k++) {
-            const struct ni_chosen other = ni_chosen(w, k);
-
-            is_first =
-                is_first && (c.port->num != other.port->num || !ni_share_port(c.hca, other.hca));
-        }
-        rails += is_first;
+        if (has_place && !shares_rail(w, i))
+            rails++;
     }
-    if (rails < w->policy->rails)
-        ni_putf(why, "only %u usable rail%s from %u HCA%s of the pod", rails, rails == 1 ? "" : "s",
-                given, given == 1 ? "" : "s");
-    return rails >= w->policy->rails;
+    if (rails >= w->policy->rails)
+        return true;
+    ni_putf(why, "only %u usable %s ", rails, rails == 1 ? "rail" : "rails");
+    ni_putf(why, "from %u %s of the pod", given, given == 1 ? "HCA" : "HCAs");
+    return false;
 }
 
 /* ---- gpus, gdr ---- */

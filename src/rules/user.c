@@ -140,14 +140,16 @@ static void report_odd(const struct ni_work *w, const char *name, const char *va
 {
     const struct ni_span whole = ni_span_of(name), near = ni_near_name(whole);
 
-    if (near.n)
+    if (near.n > 0 && file)
         ni_report(w->f, NI_F_USER_NAME_MISSPELT, name,
-                  "NCCL has no such variable%s%s; did you mean NCCL_%.*s?",
-                  file ? ", which is set in " : "", file ? file : "", (int)near.n, near.p);
+                  "NCCL has no such variable, which is set in %s; did you mean NCCL_%.*s?", file,
+                  (int)near.n, near.p);
+    else if (near.n > 0)
+        ni_report(w->f, NI_F_USER_NAME_MISSPELT, name,
+                  "NCCL has no such variable; did you mean NCCL_%.*s?", (int)near.n, near.p);
     /* otherwise the rule that decided it has reported it */
     if (!*value && !ni_plan_get(w->plan, name))
-        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays empty",
-                  file ? " in " : "", file ? file : "");
+        ni_report_empty(w, name, file);
     if (is_bad_number(whole, value))
         report_number(w, name, value);
 }
@@ -346,9 +348,12 @@ static void check_hca_list(const struct ni_work *w)
                       (int)e.n, e.p);
             continue;
         }
-        if (!exact && longer)
-            ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%s%.*s` without '=' also %s %s",
-                      all_but ? "^" : "", (int)n, e.p, all_but ? "leaves out" : "takes", longer);
+        if (!exact && longer && all_but)
+            ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list,
+                      "`^%.*s` without '=' also leaves out %s", (int)n, e.p, longer);
+        else if (!exact && longer)
+            ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%.*s` without '=' also takes %s",
+                      (int)n, e.p, longer);
         if (all_but && is_no_name(device))
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%.*s` leaves out no HCA: NCCL takes blanks and quotation marks as part of "

@@ -59,6 +59,15 @@ static bool is_decimal(struct ni_span s)
     return ni_parse_u64(s, UINT64_MAX, &v) == 0;
 }
 
+/* Puts the text if it has its form, else "?", which readers refuse. */
+static void put_if(bool good, struct ni_span s, struct ni_text *ret)
+{
+    if (good)
+        ni_putn(ret, s.p, s.n);
+    else
+        ni_put(ret, "?");
+}
+
 static bool is_hex(struct ni_span s)
 {
     uint64_t v;
@@ -261,7 +270,7 @@ static void keep_traffic_class(const struct ni_keep_facts *k, struct ni_mask *m,
         return;
     const struct ni_span digits = skip_bytes(line, strlen(ni_global_tclass));
     ni_put(ret, ni_global_tclass);
-    ni_putn(ret, is_decimal(digits) ? digits.p : "?", is_decimal(digits) ? digits.n : 1);
+    put_if(is_decimal(digits), digits, ret);
 }
 
 /* Keeps the version of the kernel and its flavour: "5.14.0-570.el9.x86_64". */
@@ -317,9 +326,8 @@ static void put_cgroup_limit(struct ni_span word, struct ni_text *ret)
         if (!ni_begins(word, key))
             continue;
         const struct ni_span value = skip_bytes(word, strlen(key));
-        const bool good = ni_num_of(value).known == NI_KNOWN;
         ni_putf(ret, " %s", key);
-        ni_putn(ret, good ? value.p : "?", good ? value.n : 1);
+        put_if(ni_num_of(value).known == NI_KNOWN, value, ret);
     }
 }
 
@@ -372,7 +380,7 @@ static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct n
             const bool good = form->hex ? is_hex(word[w]) : ni_num_of(word[w]).known == NI_KNOWN;
 
             ni_put(ret, w > 0 || !form->hex ? " " : "\t");
-            ni_putn(ret, good ? word[w].p : "?", good ? word[w].n : 1);
+            put_if(good, word[w], ret);
         }
         ni_put(ret, "\n");
     }
@@ -409,9 +417,9 @@ static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct
 static void put_iommu_values(struct ni_span list, struct ni_text *ret)
 {
     static const char values[] =
-        "|0|1|on|off|pt|nopt|y|n|sm_on|sm_off|igfx_off|strict|nostrict|forcedac|nobounce|tboot_"
-        "noforce|"
-        "force|noforce|soft|allowdac|noallowdac|merge|nomerge|biomerge|panic|nopanic|usedac|noagp|"
+        "|0|1|on|off|pt|nopt|y|n|sm_on|sm_off|igfx_off|strict|nostrict|forcedac|nobounce|"
+        "tboot_noforce|force|noforce|soft|allowdac|noallowdac|merge|nomerge|biomerge|panic|nopanic|"
+        "usedac|noagp|"
         "fullflush|force_isolation|force_enable|pgtbl_v1|pgtbl_v2|irtcachedis|legacy|vapic|memaper";
     const char *before = "=";
 
@@ -420,10 +428,10 @@ static void put_iommu_values(struct ni_span list, struct ni_text *ret)
         const char *comma = memchr(rest.p, ',', rest.n);
 
         len = comma ? (size_t)(comma - rest.p) : rest.n;
-        const bool good = ni_is_one_of((struct ni_span){rest.p, len}, values);
+        const struct ni_span value = {rest.p, len};
         ni_put(ret, before);
         before = ",";
-        ni_putn(ret, good ? rest.p : "?", good ? len : 1);
+        put_if(ni_is_one_of(value, values), value, ret);
     }
 }
 
@@ -449,11 +457,14 @@ static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struc
 
         if (!ni_names_iommu(word))
             continue;
-        const bool known = ni_is_one_of((struct ni_span){word.p, n}, names);
         ni_put(ret, any ? " " : "");
         any = true;
-        ni_putn(ret, known ? word.p : "iommu.?", known ? n : 7);
-        if (known && equals)
+        if (!ni_is_one_of((struct ni_span){word.p, n}, names)) {
+            ni_put(ret, "iommu.?");
+            continue;
+        }
+        ni_putn(ret, word.p, n);
+        if (equals)
             put_iommu_values(skip_bytes(word, n + 1), ret);
     }
 }
@@ -483,9 +494,10 @@ static void keep_hosts(const struct ni_keep_facts *k, struct ni_mask *m, struct 
 
     (void)m;
     while (k->host[0] && next_line(&s, &line)) {
-        if (ni_parse_host(line, k->host, &ip))
-            ni_putf(ret, "%.*s masked-host-1\n", ni_is_address(ip) ? (int)ip.n : 1,
-                    ni_is_address(ip) ? ip.p : "?");
+        if (!ni_parse_host(line, k->host, &ip))
+            continue;
+        put_if(ni_is_address(ip), ip, ret);
+        ni_put(ret, " masked-host-1\n");
     }
 }
 
@@ -527,6 +539,17 @@ static void put_fib_node(struct ni_span text, struct ni_text *ret)
         ni_put(ret, "+-- ");
 }
 
+/* Puts the line of a route: "/32 host LOCAL". */
+static void put_fib_route(struct ni_span text, struct ni_text *ret)
+{
+    struct ni_span word[3];
+
+    if (ni_parse_fib_route(text, word))
+        ni_putn(ret, text.p, (size_t)(word[2].p + word[2].n - text.p));
+    else
+        ni_put(ret, "/");
+}
+
 /* Keeps proc/net/fib_trie. */
 static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                           struct ni_text *ret)
@@ -545,8 +568,7 @@ static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, stru
         else if (kind == NI_FIB_NODE)
             put_fib_node(l.text, ret);
         else if (kind == NI_FIB_ROUTE)
-            ni_putf(ret, "%.*s %.*s %.*s", (int)l.word[0].n, l.word[0].p, (int)l.word[1].n,
-                    l.word[1].p, (int)l.word[2].n, l.word[2].p);
+            put_fib_route(l.text, ret);
         else
             ni_putn(ret, l.text.p, l.text.n);
         ni_put(ret, "\n");
@@ -661,8 +683,8 @@ static bool is_model_word(struct ni_span word)
 {
     static const char words[] =
         "NVIDIA|Tesla|Quadro|GeForce|TITAN|RTX|GTX|Ada|Generation|PCIe|PCIE|SXM|NVL|Graphics|"
-        "Device|Grace|"
-        "Hopper|Blackwell|Rubin|Server|Workstation|Edition|Max-Q|PRO|Super|SUPER|Ti|D|Laptop|GPU";
+        "Device|Grace|Hopper|Blackwell|Rubin|Server|Workstation|Edition|Max-Q|PRO|Super|SUPER|Ti|D|"
+        "Laptop|GPU";
 
     return ni_is_one_of(word, words) || is_product(word);
 }

@@ -331,10 +331,10 @@ static const struct variable {
 static bool is_like(struct ni_span name, const char *pattern)
 {
     const char *star = strchr(pattern, '*');
-    const size_t head = star ? (size_t)(star - pattern) : 0, tail = star ? strlen(star + 1) : 0;
 
     if (!star)
         return ni_span_is(name, pattern);
+    const size_t head = (size_t)(star - pattern), tail = strlen(star + 1);
     return name.n >= head + tail && memcmp(name.p, pattern, head) == 0 &&
            memcmp(name.p + name.n - tail, star + 1, tail) == 0;
 }

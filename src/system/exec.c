@@ -140,7 +140,9 @@ static int explain_exec(int err, const char *file, struct ni_text *why)
         ni_put_quoted(why, head, strcspn(head, "\n"), sizeof(head));
         ni_put(why, "`)");
     }
-    ni_putf(why, ": %s%s%s", NI_ERRNO(err), what_to_do ? ": " : "", what_to_do ? what_to_do : "");
+    ni_putf(why, ": %s", NI_ERRNO(err));
+    if (what_to_do)
+        ni_putf(why, ": %s", what_to_do);
     return is_absence(err) ? NI_EXIT_NOT_FOUND : NI_EXIT_NOT_EXECUTABLE;
 }
 
