@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often a test with random or long input tries: a tenth in the gcc builds, which each change waits for; all
-   times in the clang and the static builds. */
+/* How often a test with random or long input tries: all times in the build that ships, in the
+   shard `long`; a tenth where sanitizers, valgrind or an emulator make each of them slow. */
 #ifndef NCCL_INIT_TEST_TRIALS_H
 #define NCCL_INIT_TEST_TRIALS_H
 
