@@ -77,6 +77,17 @@ ni_finding_number ni_finding_named(struct ni_span id);
 /* Lists all findings in the order of their ids, as people read them. Returns their number. */
 unsigned ni_list_finding_kinds(ni_finding_number ret[NI_MAX_KINDS]);
 
+/* ---- the findings of a run ---- */
+
+struct ni_finding {
+    ni_finding_number id;
+    char subject[96]; /* "mlx5_6/1", "PCIDEVICE_X", a path */
+    char message[NI_FINDING_MESSAGE];
+    bool in_refusal;  /* the plan's reason to refuse the command says the same */
+    const char *user; /* what the user does here, in place of the catalogue's part: whole sentences,
+                         never freed; NULL: that one */
+};
+
 /* A part of a hint. */
 struct ni_advice {
     const char *who;   /* "user", "cluster admin"; NULL: everybody */
@@ -84,19 +95,10 @@ struct ni_advice {
     const char *text;
 };
 
-/* Lists the parts of a hint, in the order in which they are said. Returns their number. */
-unsigned ni_finding_advice(ni_finding_number number, struct ni_advice ret[NI_MAX_ADVICE]);
+/* Lists the parts of a finding's hint, in the order in which they are said. Returns their number. */
+unsigned ni_finding_advice(const struct ni_finding *f, struct ni_advice ret[NI_MAX_ADVICE]);
 /* Puts the whole hint: "The rest is ignored. User: restart the pod." */
-void ni_put_hint(struct ni_text *t, ni_finding_number number);
-
-/* ---- the findings of a run ---- */
-
-struct ni_finding {
-    ni_finding_number id;
-    char subject[96]; /* "mlx5_6/1", "PCIDEVICE_X", a path */
-    char message[NI_FINDING_MESSAGE];
-    bool in_refusal; /* the plan's reason to refuse the command says the same */
-};
+void ni_put_hint(struct ni_text *t, const struct ni_finding *f);
 
 /* The findings, in the order in which they were reported. There is always room for the first of
    each id, so that its severity counts, and for NI_MAX_AGAIN others; later ones are only counted.

@@ -173,7 +173,7 @@ static void put_finding(const struct ni_context *ctx, struct ni_text *line,
     } else if (is_in_refusal(ctx, f)) {
         ni_putf(line, "nccl-init: %s: %s: ", ni_severity_text(ni_finding_severity(f->id)),
                 ni_finding_id(f->id));
-        ni_put_hint(line, f->id);
+        ni_put_hint(line, f);
         ni_put(line, "\n");
     } else {
         ni_put(line, "nccl-init: ");

@@ -122,11 +122,11 @@ const char *ni_severity_text(enum ni_severity severity)
 
 /* ---- the hint ---- */
 
-unsigned ni_finding_advice(ni_finding_number number, struct ni_advice ret[NI_MAX_ADVICE])
+unsigned ni_finding_advice(const struct ni_finding *f, struct ni_advice ret[NI_MAX_ADVICE])
 {
-    const struct ni_finding_kind *kind = ni_finding_kind(number);
+    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
     const struct ni_advice note = {NULL, "", kind->note};
-    const struct ni_advice user = {"user", "User: ", kind->user};
+    const struct ni_advice user = {"user", "User: ", f->user ? f->user : kind->user};
     const struct ni_advice admin = {"cluster admin", "Cluster admin: ", kind->admin};
     const struct ni_advice all[NI_MAX_ADVICE] = {
         note,
@@ -142,10 +142,10 @@ unsigned ni_finding_advice(ni_finding_number number, struct ni_advice ret[NI_MAX
     return n;
 }
 
-void ni_put_hint(struct ni_text *t, ni_finding_number number)
+void ni_put_hint(struct ni_text *t, const struct ni_finding *f)
 {
     struct ni_advice advice[NI_MAX_ADVICE];
-    const unsigned n = ni_finding_advice(number, advice);
+    const unsigned n = ni_finding_advice(f, advice);
 
     for (unsigned i = 0; i < n; i++) {
         ni_put(t, i > 0 ? " " : "");

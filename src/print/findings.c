@@ -22,7 +22,7 @@ void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
     if (n > 0 && !strchr(".!?", f->message[n - 1]))
         ni_put(out, ".");
     ni_put(out, " ");
-    ni_put_hint(out, f->id);
+    ni_put_hint(out, f);
     ni_put(out, "\n");
 }
 
@@ -90,7 +90,7 @@ void ni_put_advice(struct ni_text *out, const struct ni_finding *f)
 {
     struct ni_text why = NI_TEXT(NI_FINDING_MESSAGE + 64);
     struct ni_advice advice[NI_MAX_ADVICE];
-    const unsigned n = ni_finding_advice(f->id, advice);
+    const unsigned n = ni_finding_advice(f, advice);
 
     ni_putf(&why, "Why: %s", f->message);
     ni_put_below(out, why.buf);
@@ -143,7 +143,7 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
         ni_put_subjects(out, all, shown[i]);
         ni_put(out, "\n");
         ni_put_below(out, f->message);
-        ni_put_hint(&hint, f->id);
+        ni_put_hint(&hint, f);
         ni_put_below(out, hint.buf);
     }
     if (all->dropped > 0) {
@@ -159,7 +159,7 @@ void ni_json_finding(struct ni_json *j, const struct ni_finding *f)
 {
     struct ni_text hint = NI_TEXT(NI_FINDING_HINT);
 
-    ni_put_hint(&hint, f->id);
+    ni_put_hint(&hint, f);
     ni_json_object(j, NULL);
     ni_json_text(j, "id", ni_finding_id(f->id));
     ni_json_text(j, "severity", ni_severity_text(ni_finding_severity(f->id)));

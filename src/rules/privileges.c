@@ -9,6 +9,8 @@
    do_prlimit); capabilities(7) says how a process gets it. */
 #include "rules/privileges.h"
 
+#include <string.h>
+
 #include "findings/pod.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/findings.h"
@@ -53,19 +55,36 @@ uint64_t ni_command_caps(const struct ni_work *w)
     return (s->cap_amb | caps->keep) & ~caps->drop;
 }
 
+/* Why something is missing, and what the user does about it. */
+struct reason {
+    const char *why; /* a clause */
+    const char *fix; /* a sentence; NULL: what the catalogue says */
+};
+
+/* Puts what to do behind why, in one clause. */
+static void put_fix(struct ni_text *t, const char *fix)
+{
+    if (fix)
+        ni_putf(t, ": %.*s", (int)strlen(fix) - 1, fix);
+}
+
 /* Says why a capability of the bounding set is not permitted. */
-static const char *not_permitted(const struct ni_self *s)
+static struct reason not_permitted(const struct ni_self *s)
 {
     if (is_root(s))
-        return "in the bounding set, but was dropped from the permitted set";
+        return (struct reason){"in the bounding set, but was dropped from the permitted set",
+                               "start nccl-init before capabilities are dropped."};
     if (has_no_new_privs(s))
-        return "in the bounding set only, and no_new_privs disables file capabilities: set "
-               "allowPrivilegeEscalation: true";
+        return (struct reason){
+            "in the bounding set only, and no_new_privs disables file capabilities",
+            "set allowPrivilegeEscalation: true, or runAsUser: 0."};
     if (s->nosuid == NI_KNOWN)
-        return "in the bounding set only, and nccl-init is on a nosuid mount, which disables file "
-               "capabilities: put it into the image";
-    return "in the bounding set only: run setcap cap_sys_resource,cap_ipc_lock=p on nccl-init (not "
-           "on a nosuid mount), or set runAsUser: 0";
+        return (struct reason){"in the bounding set only, and nccl-init is on a nosuid mount, "
+                               "which disables file capabilities",
+                               "put nccl-init into the image, or set runAsUser: 0."};
+    return (struct reason){"in the bounding set only",
+                           "run setcap cap_sys_resource,cap_ipc_lock=p on nccl-init (not on a "
+                           "nosuid mount), or set runAsUser: 0."};
 }
 
 static void report_caps(const struct ni_work *w, ni_finding_number id, const char *option,
@@ -85,16 +104,20 @@ static void report_kept_and_dropped(const struct ni_work *w)
     static const char keep[] = "--keep-caps";
     const struct ni_self *s = &w->inv->self;
     const struct ni_caps *caps = &w->plan->caps;
+    const struct reason reason = not_permitted(s);
+    struct ni_text why = NI_TEXT(200);
     const uint64_t asked = w->policy->keep_caps, dropped = w->policy->drop_caps;
     const uint64_t not_kept = asked & ~(dropped | caps->keep | s->cap_amb);
     /* those that the program may have by its file */
     const uint64_t ours =
         is_root(s) ? UINT64_MAX : ni_cap_bit(CAP_SYS_RESOURCE) | ni_cap_bit(CAP_IPC_LOCK);
 
+    ni_put(&why, reason.why);
+    put_fix(&why, reason.fix);
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, asked & dropped, "--drop-caps names it too");
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & ~s->cap_bnd,
                 "not in the bounding set, because the container was not given it");
-    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ours, not_permitted(s));
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ours, why.buf);
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ~ours,
                 "in the bounding set only, and nccl-init has no file capability for it");
     report_caps(w, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", given_back(s, caps),
@@ -147,7 +170,9 @@ static bool has_limits(const struct ni_self *s)
     return s->memlock_soft.known == NI_KNOWN && s->memlock_hard.known == NI_KNOWN;
 }
 
-void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
+/* Puts why the limit stays low. Returns what the user does about it, a sentence; NULL: nothing is
+   known that helps. */
+static const char *put_memlock_reason(const struct ni_work *w, struct ni_text *why)
 {
     const struct ni_self *s = &w->inv->self;
     const bool may = ni_may_raise_memlock(s);
@@ -155,28 +180,49 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
     const bool held = has_limits(s) && s->memlock_hard.v > s->memlock_soft.v &&
                       w->policy->memlock < s->memlock_hard.v;
 
-    if (may && w->policy->memlock == NI_UNLIMITED)
-        ni_putf(t, "CAP_SYS_RESOURCE is present, but the kernel%s did not allow raising the limit",
+    if (may && w->policy->memlock == NI_UNLIMITED) {
+        ni_putf(why,
+                "CAP_SYS_RESOURCE is present, but the kernel%s did not allow raising the limit",
                 s->seccomp.known == NI_KNOWN && s->seccomp.v == 0 ? "" : " or the seccomp filter");
-    else if (may || held)
-        ni_put(t, "--memlock does not ask for more");
-    else if (s->caps_known != NI_KNOWN)
-        ni_put(t, "it is unknown whether CAP_SYS_RESOURCE is present (/proc/self/status)");
-    else if (s->user_namespace == NI_USERNS_OWN)
-        ni_put(t, "capabilities do not count: the pod has a user namespace of its own "
-                  "(hostUsers: false)");
-    else if (!ni_has_cap(s->cap_bnd, CAP_SYS_RESOURCE))
-        ni_put(t,
-               "CAP_SYS_RESOURCE is not in the bounding set: add it to "
-               "securityContext.capabilities, and on OpenShift to the SCC's allowedCapabilities");
-    else
-        ni_putf(t, "CAP_SYS_RESOURCE is %s", not_permitted(s));
+        return NULL;
+    }
+    if (may || held) {
+        ni_put(why, "--memlock does not ask for more");
+        return "leave --memlock (NCCLINIT_MEMLOCK) out.";
+    }
+    if (s->caps_known != NI_KNOWN) {
+        ni_put(why, "it is unknown whether CAP_SYS_RESOURCE is present (/proc/self/status)");
+        return NULL;
+    }
+    if (s->user_namespace == NI_USERNS_OWN) {
+        ni_put(why, "capabilities do not count: the pod has a user namespace of its own");
+        return "take hostUsers: false out of the pod spec; then SYS_RESOURCE counts.";
+    }
+    if (!ni_has_cap(s->cap_bnd, CAP_SYS_RESOURCE)) {
+        ni_put(why, "CAP_SYS_RESOURCE is not in the bounding set");
+        return is_root(s) ? "add SYS_RESOURCE or IPC_LOCK to securityContext.capabilities, and on "
+                            "OpenShift to the SCC's allowedCapabilities."
+                          : "add SYS_RESOURCE to securityContext.capabilities, and on OpenShift to "
+                            "the SCC's allowedCapabilities; without root nccl-init also needs its "
+                            "file capabilities.";
+    }
+    const struct reason reason = not_permitted(s);
+    ni_putf(why, "CAP_SYS_RESOURCE is %s", reason.why);
+    return reason.fix;
+}
+
+void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
+{
+    const char *fix = put_memlock_reason(w, t);
+
+    put_fix(t, fix);
 }
 
 /* Reports a limit that is too low for RDMA. What another container may lock is not seen here. */
 static void report_limit(const struct ni_work *w, int64_t soft)
 {
     struct ni_text why = NI_TEXT(200), limit = NI_TEXT(32);
+    struct ni_finding *found;
 
     ni_put_bytes(&limit, soft / 1024 * 1024);
     if (w->policy->command_elsewhere) {
@@ -186,15 +232,18 @@ static void report_limit(const struct ni_work *w, int64_t soft)
                   limit.buf);
         return;
     }
-    ni_memlock_why(w, &why);
+    const char *fix = put_memlock_reason(w, &why);
     if (soft <= ni_memlock_hopeless)
-        ni_report(w->f, NI_F_MEMLOCK_TOO_LOW, "RLIMIT_MEMLOCK",
-                  "%s: `Call to ibv_create_qp failed with error Cannot allocate memory`, "
-                  "`unhandled system error`; %s",
-                  limit.buf, why.buf);
+        found = ni_report(w->f, NI_F_MEMLOCK_TOO_LOW, "RLIMIT_MEMLOCK",
+                          "%s: `Call to ibv_create_qp failed with error Cannot allocate memory`, "
+                          "`unhandled system error`; %s",
+                          limit.buf, why.buf);
     else
-        ni_report(w->f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
-                  "%s: too low for many connections; ibv_reg_mr may fail; %s", limit.buf, why.buf);
+        found = ni_report(w->f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
+                          "%s: too low for many connections; ibv_reg_mr may fail; %s", limit.buf,
+                          why.buf);
+    if (found)
+        found->user = fix;
 }
 
 void ni_rule_memlock(const struct ni_work *w)

@@ -74,7 +74,7 @@ static void test_fields(void **state)
         const struct ni_finding_kind *kind = ni_finding_kind(all[i]);
         struct ni_text hint = NI_TEXT(NI_FINDING_HINT);
         struct ni_advice advice[NI_MAX_ADVICE];
-        const unsigned parts = ni_finding_advice(all[i], advice);
+        const unsigned parts = ni_finding_advice(&(struct ni_finding){.id = all[i]}, advice);
 
         assert_true(parts > 0);
         assert_true(ni_cost_text(kind->cost)[0]);
@@ -87,24 +87,29 @@ static void test_fields(void **state)
             assert_null(strstr(text, "User:"));
             assert_null(strstr(text, "Cluster admin:"));
         }
-        ni_put_hint(&hint, all[i]);
+        ni_put_hint(&hint, &(struct ni_finding){.id = all[i]});
         assert_false(hint.cut);
     }
 }
 
 static void test_hint(void **state)
 {
-    struct ni_text both = NI_TEXT(NI_FINDING_HINT), note = NI_TEXT(NI_FINDING_HINT);
+    struct ni_text both = NI_TEXT(NI_FINDING_HINT), note = NI_TEXT(NI_FINDING_HINT),
+                   own = NI_TEXT(NI_FINDING_HINT);
 
     (void)state;
-    ni_put_hint(&both, NI_F_RAIL_SLOW);
+    ni_put_hint(&both, &(struct ni_finding){.id = NI_F_RAIL_SLOW});
     assert_string_equal(both.buf,
                         "Cluster admin: check the cable and the switch port. User: to use it as it "
                         "is, name all rails in --hcas.");
-    ni_put_hint(&note, NI_F_FACT_UNREADABLE);
+    ni_put_hint(&note, &(struct ni_finding){.id = NI_F_FACT_UNREADABLE});
     assert_string_equal(note.buf,
                         "The decision was made without this file. Cluster admin: give the pod read "
                         "access to it.");
+    /* what helps here, in place of what helps mostly */
+    ni_put_hint(&own, &(struct ni_finding){.id = NI_F_RAIL_SLOW, .user = "leave it out."});
+    assert_string_equal(own.buf,
+                        "Cluster admin: check the cable and the switch port. User: leave it out.");
 }
 
 /* The cost decides the severity. */

@@ -101,7 +101,7 @@ static void test_finding(void **state)
     char want[512];
     struct ni_text hint = NI_TEXT(NI_FINDING_HINT);
     (void)state;
-    ni_put_hint(&hint, NI_F_HCA_PORT_DOWN);
+    ni_put_hint(&hint, &(struct ni_finding){.id = NI_F_HCA_PORT_DOWN});
     snprintf(want, sizeof(want),
              "warning: hca.port.down: mlx5_8/1: port is DOWN, not ACTIVE; left out. %s\n",
              hint.buf);

@@ -31,24 +31,52 @@ static void assert_why(const char *words)
     assert_int_equal(outcome("memlock.limit"), NI_CHECK_FOUND);
 }
 
+/* What the user does stands where fixes stand, not in the reason. */
+static void assert_fix(const char *words)
+{
+    const struct ni_finding *f = finding(NI_F_MEMLOCK_TOO_LOW);
+
+    if (!words) {
+        assert_null(f->user);
+        return;
+    }
+    assert_string_equal(f->user, words);
+    assert_null(strstr(f->message, "securityContext"));
+    assert_null(strstr(f->message, "setcap"));
+    assert_null(strstr(f->message, "runAsUser"));
+}
+
 static void test_memlock_why(void **state)
 {
     struct ni_self *s = &node.inv.self;
     (void)state;
     low_limit(0, 0, 0, 0);
-    assert_why(
-        "not in the bounding set: add it to securityContext.capabilities, and on OpenShift to "
-        "the SCC's allowedCapabilities");
+    assert_why("CAP_SYS_RESOURCE is not in the bounding set");
+    assert_fix("add SYS_RESOURCE or IPC_LOCK to securityContext.capabilities, and on OpenShift to "
+               "the SCC's allowedCapabilities.");
+    low_limit(0, 0, 0, 1000660000);
+    assert_why("CAP_SYS_RESOURCE is not in the bounding set");
+    assert_fix("add SYS_RESOURCE to securityContext.capabilities, and on OpenShift to the SCC's "
+               "allowedCapabilities; without root nccl-init also needs its file capabilities.");
     low_limit(SYS_RESOURCE, 0, 0, 0);
     assert_why("dropped from the permitted set");
+    assert_fix("start nccl-init before capabilities are dropped.");
     low_limit(SYS_RESOURCE, 0, 0, 1000660000);
-    assert_why("CAP_SYS_RESOURCE is in the bounding set only: run setcap");
+    assert_why("CAP_SYS_RESOURCE is in the bounding set only");
+    assert_fix("run setcap cap_sys_resource,cap_ipc_lock=p on nccl-init (not on a nosuid mount), "
+               "or set runAsUser: 0.");
+    s->nosuid = NI_KNOWN;
+    diagnose();
+    assert_why("nccl-init is on a nosuid mount, which disables file capabilities");
+    assert_fix("put nccl-init into the image, or set runAsUser: 0.");
     s->no_new_privs = known(1);
     diagnose();
-    assert_why("no_new_privs disables file capabilities: set allowPrivilegeEscalation: true");
+    assert_why("no_new_privs disables file capabilities");
+    assert_fix("set allowPrivilegeEscalation: true, or runAsUser: 0.");
     s->caps_known = NI_DENIED;
     diagnose();
     assert_why("it is unknown whether CAP_SYS_RESOURCE is present (/proc/self/status)");
+    assert_fix(NULL);
 }
 
 static void test_memlock_user_namespace(void **state)
@@ -57,6 +85,7 @@ static void test_memlock_user_namespace(void **state)
     node.inv.self.user_namespace = NI_USERNS_OWN;
     low_limit(UINT64_MAX, UINT64_MAX, UINT64_MAX, 0);
     assert_why("the pod has a user namespace of its own");
+    assert_fix("take hostUsers: false out of the pod spec; then SYS_RESOURCE counts.");
     assert_int_equal(node.plan.memlock.hard, node.inv.self.memlock_hard.v); /* it would fail */
     node.inv.self.user_namespace = NI_USERNS_INITIAL;
     diagnose();
@@ -70,6 +99,7 @@ static void test_memlock_asked(void **state)
     node.policy.memlock = -1;
     low_limit(SYS_RESOURCE, SYS_RESOURCE, SYS_RESOURCE, 0);
     assert_why("--memlock does not ask for more");
+    assert_fix("leave --memlock (NCCLINIT_MEMLOCK) out.");
     node.policy.memlock = 128 << 20;
     diagnose();
     assert_false(has(NI_F_MEMLOCK_TOO_LOW));

@@ -341,7 +341,7 @@ static void test_memlock(void **state)
     s->caps_known = NI_KNOWN;
     assert_means(NI_F_VERBS_MEMLOCK,
                  "step `register`: ENOMEM: 64 MiB to register, and only 8 MiB can be locked: "
-                 "CAP_SYS_RESOURCE is not in the bounding set: add it to");
+                 "CAP_SYS_RESOURCE is not in the bounding set: add SYS_RESOURCE");
     trials.memlock = 65536;
     assert_means(NI_F_VERBS_MEMLOCK, "only 64 KiB can be locked: ");
     assert_string_equal(trials.task[0].rail.untried,
