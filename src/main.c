@@ -102,10 +102,10 @@ static const struct ni_verb verbs[] = {
      "Copies this program into a directory, such as a volume that containers share; "
      "to FILE if one is there, or with --file. An existing file is replaced as a "
      "whole.",
-     "  # into the volume that is mounted at /shared\n"
-     "  nccl-init install /shared\n"
+     "  # into a volume that the containers of the pod mount at /nccl-init\n"
+     "  nccl-init install /run/nccl-init\n"
      "  # as a file of another name\n"
-     "  nccl-init install --file /shared/start\n",
+     "  nccl-init install --file /run/nccl-init/start\n",
      "run; docs/reference/usage.md", "Other verbs"},
     {"explain", NI_VERB_EXPLAIN, ni_cmd_explain, 0, "[ID...]",
      "Shows what the finding with this id means, how the fault looks without this "

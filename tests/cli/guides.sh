@@ -67,8 +67,8 @@ matches "shell blocks that parse" "[1-9][0-9]*" "$parsed"
 
 # A sample begins with "$ [NAME=VALUE...] nccl-init VERB [OPTION...] --root tests/nodes/NODE.tree", or with "$ nccl-init log
 # tests/log/FILE", and ends at the next prompt or at the block's end. It is run with the environment of the golden case NODE
-# and these variables; the lines of the sample must stand in the output in that order. A line "..." stands for lines left
-# out, " ..." at the end of a line for the rest of it.
+# and these variables; the sample is the whole output, but for empty lines. A line "..." stands for lines left out, " ..."
+# at the end of a line for the rest of it.
 for file in README.md docs/*.md docs/*/*.md; do
     blocks console "$file" >"$tmp/blocks"
     grep -e '^\$ .*nccl-init .*--root tests/nodes/' -e '^\$ nccl-init log tests/log/' "$tmp/blocks" >"$tmp/samples"
@@ -93,20 +93,29 @@ for file in README.md docs/*.md docs/*/*.md; do
         awk -v command="\$ $command" '
             $0 == command { on = 1; next }
             on && (/^\$ / || /^@ /) { exit }
-            on && !/^ *\.\.\.$/ && NF { print }' "$tmp/blocks" >"$tmp/want"
-        missing=$(awk -v output="$tmp/out" '
+            on && NF { print }' "$tmp/blocks" >"$tmp/want"
+        missing=$(grep -v '^ *$' "$tmp/out" | awk -v sample="$tmp/want" '
             function fits(line) { return cut ? index(line, want) == 1 : line == want }
-            {
-                want = $0
-                cut = sub(/ \.\.\.$/, " ", want)
-                do
-                    got = getline line <output
-                while (got > 0 && !fits(line))
-                if (got <= 0) {
-                    print
-                    exit
+            { output[++n] = $0 }
+            END {
+                while ((getline want <sample) > 0) {
+                    if (want ~ /^ *\.\.\.$/) {
+                        left_out = 1
+                        continue
+                    }
+                    cut = sub(/ \.\.\.$/, " ", want)
+                    at++
+                    while (left_out && at <= n && !fits(output[at]))
+                        at++
+                    left_out = 0
+                    if (!fits(output[at])) {
+                        print "not the next line: " want
+                        exit
+                    }
                 }
-            }' "$tmp/want")
+                if (!left_out && at < n)
+                    print "left out: " output[at + 1]
+            }')
         same "$file: $command" "" "$missing"
         [ -s "$tmp/want" ] || fail "$file: $command" "the sample is empty"
         echo "$file $command" >>"$tmp/sampled"

@@ -100,8 +100,8 @@ spec:
   initContainers:
     - name: nccl-init
       image: nccl-init.test/nccl-init:1
-      args: [install, /nccl-init-volume] # the image has a file /nccl-init
-      volumeMounts: [{name: nccl-init, mountPath: /nccl-init-volume}]
+      args: [install, /run/nccl-init] # the image has a file /nccl-init
+      volumeMounts: [{name: nccl-init, mountPath: /run/nccl-init}]
   containers:
     - name: main
       image: nccl-init.test/trainer:1
