@@ -30,8 +30,8 @@
 #include "preflight/verdict.h"
 #include "preflight/wire.h"
 #include "print/words.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "system/process.h"
 
 enum {

@@ -17,7 +17,7 @@
 #include "preflight/secret.h"
 #include "preflight/wire.h"
 #include "rail/processes.h"
-#include "rail/rail.h"
+#include "rail/task.h"
 #include "system/process.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "preflight/secret.h"
-#include "rail/rail.h"
+#include "rail/task.h"
 
 enum {
     NI_MOVE_MS = 3000 /* for data, if pod 0 says so, unless the pod's own option allows more */

@@ -44,6 +44,7 @@
 #include "print/words.h"
 #include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "rules/decide.h"
 #include "rules/require.h"
 #include "selftest/selftest.h"

@@ -8,8 +8,8 @@
 #include "nccl_init/known.h"
 #include "preflight/job.h"
 #include "preflight/neighbours.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 
 enum {
     SLOW = 70, /* percent of the median: a rail below it is slow */

@@ -23,8 +23,8 @@
 #include "preflight/secret.h"
 #include "print/json_read.h"
 #include "print/json_write.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "system/process.h"
 
 /* ---- what is in each: the members of its struct ---- */

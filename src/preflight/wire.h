@@ -10,8 +10,8 @@
 #include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "preflight/secret.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 
 enum ni_message_type {
     NI_MSG_NONCE, /* from each side, with a secret: before all others, and without a code */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Neighbours: which MAC address the kernel has for an address, asked by rtnetlink (since Linux 5.0 for
-   one entry, net/core/neighbour.c neigh_get; before that it is not known). */
+/* Neighbours: the kernel is made to look for them, and which MAC address it has for an address, asked
+   by rtnetlink (since Linux 5.0 for one entry, net/core/neighbour.c neigh_get; before that it is not
+   known). */
 #include "rail/neighbour.h"
 
 #include <linux/neighbour.h>
@@ -8,6 +9,8 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -16,7 +19,7 @@
 #include "nccl_init/ip.h"
 #include "nccl_init/text.h"
 
-enum { MAC_BYTES = 6, IP4_BYTES = 4, ANSWER = 4096 };
+enum { MAC_BYTES = 6, IP4_BYTES = 4, ANSWER = 4096, DISCARD_PORT = 9 };
 
 static uint64_t number_of(const uint8_t mac[MAC_BYTES])
 {
@@ -102,4 +105,22 @@ uint64_t ni_neighbour_mac(const char *netdev, const uint8_t gid[NI_GID_BYTES])
         n = recv(fd, answer, sizeof(answer), MSG_DONTWAIT); /* it has answered within sendto */
     (void)close(fd);
     return n > 0 ? mac_in(answer, (size_t)n) : 0;
+}
+
+void ni_warm_neighbour(const char *netdev, const uint8_t gid[NI_GID_BYTES])
+{
+    const bool v4 = ni_ip_is_v4(gid); /* as a mapped address it needs IPv6, and bindv6only=0 */
+    struct sockaddr_in to4 = {.sin_family = AF_INET, .sin_port = htons(DISCARD_PORT)};
+    struct sockaddr_in6 to6 = {.sin6_family = AF_INET6, .sin6_port = htons(DISCARD_PORT)};
+    const void *to = v4 ? (const void *)&to4 : &to6;
+    int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return;
+    memcpy(&to4.sin_addr, gid + NI_GID_BYTES - sizeof(to4.sin_addr), sizeof(to4.sin_addr));
+    memcpy(&to6.sin6_addr, gid, NI_GID_BYTES);
+    /* without CAP_NET_RAW since Linux 5.7 */
+    if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, netdev, (socklen_t)strlen(netdev)) == 0)
+        (void)sendto(fd, "", 1, 0, to, v4 ? sizeof(to4) : sizeof(to6));
+    (void)close(fd);
 }

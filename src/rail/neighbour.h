@@ -12,5 +12,9 @@ uint64_t ni_own_mac(const char *netdev);
 /* Returns the MAC address that the kernel's table of neighbours has for that address on that
    interface; 0: none, as for what is behind a router, or it is not known. */
 uint64_t ni_neighbour_mac(const char *netdev, const uint8_t gid[NI_GID_BYTES]);
+/* Makes the neighbour known by a datagram to the discard port. Otherwise the kernel waits a second
+   for it, even if the answer comes at once (Linux 6.1 drivers/infiniband/core/addr.c, seen in the
+   lab). The datagram leaves through the rail's own interface, for a pod has many. */
+void ni_warm_neighbour(const char *netdev, const uint8_t gid[NI_GID_BYTES]);
 
 #endif

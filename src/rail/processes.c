@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "system/process.h"
 
 enum { DEATH_MS = 1000 }; /* from SIGKILL to giving up */

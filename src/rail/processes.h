@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 
 struct ni_rails {
     unsigned n;

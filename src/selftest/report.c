@@ -17,8 +17,8 @@
 #include "print/json_write.h"
 #include "print/layout.h"
 #include "print/words.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "selftest/trials.h"
 
 static bool is_untried(const struct ni_rail_task *task)

@@ -22,6 +22,7 @@
 #include "print/words.h"
 #include "rail/processes.h"
 #include "rail/rail.h"
+#include "rail/task.h"
 #include "rules/require.h"
 #include "selftest/report.h"
 #include "selftest/trials.h"

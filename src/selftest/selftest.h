@@ -9,7 +9,7 @@
 #include "cli/option.h"
 #include "cli/program.h"
 #include "nccl_init/text.h"
-#include "rail/rail.h"
+#include "rail/task.h"
 #include "selftest/trials.h"
 
 ni_verb_fn ni_cmd_selftest;

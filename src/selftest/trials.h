@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "rules/decide.h"
 
 /* All trials of one run. */

@@ -17,8 +17,8 @@
 #include "preflight/job.h"
 #include "preflight/paths.h"
 #include "preflight/rounds.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "two_tier.h"
 
 enum { SIZES = 16, ORDERS = 2, MOST_JOBS = 64, RESULTS = 8 * NET_PODS };

@@ -21,8 +21,8 @@
 #include "preflight/participant.h"
 #include "preflight/secret.h"
 #include "preflight/wire.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "system/process.h"
 #include <arpa/inet.h>
 #include <errno.h>

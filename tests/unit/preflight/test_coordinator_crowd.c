@@ -22,8 +22,8 @@
 #include "preflight/meeting.h"
 #include "preflight/participant.h"
 #include "rail/processes.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "system/process.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

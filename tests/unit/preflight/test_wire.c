@@ -18,8 +18,8 @@
 #include "preflight/job.h"
 #include "preflight/secret.h"
 #include "preflight/wire.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "rail/processes.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "system/process.h"
 #include <cmocka.h>
 

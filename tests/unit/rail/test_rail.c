@@ -24,6 +24,7 @@
 #include "nccl_init/text.h"
 #include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include <infiniband/verbs.h>
 
 #undef ibv_get_device_list

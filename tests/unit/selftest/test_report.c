@@ -21,8 +21,8 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "print/words.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "selftest/report.h"
 #include "selftest/trials.h"
 

@@ -23,8 +23,8 @@
 #include "cli/context.h"
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "selftest/selftest.h"
 #include "selftest/trials.h"
 #include <cmocka.h>

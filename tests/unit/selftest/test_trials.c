@@ -15,8 +15,8 @@
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rail/rail.h"
 #include "rail/step.h"
+#include "rail/task.h"
 #include "rules/decide.h"
 #include "selftest/trials.h"
 #include <errno.h>
