@@ -91,6 +91,12 @@ const struct ni_finding_kind ni_log_findings[] = {
         .user = "read all NCCL DIAG lines; NCCL_IB_HCA is allowed to differ from pod to pod.",
     },
     {
+        .number = NI_F_LOG_ERROR,
+        .id = "log.error",
+        .cost = NI_COST_FAILS,
+        .user = "read that line, and those around it.",
+    },
+    {
         .number = NI_F_LOG_EXCEPTION,
         .id = "log.exception",
         .cost = NI_COST_FAILS,

@@ -145,7 +145,7 @@ static void mark_over(struct ni_log *log, struct ni_log_rank *r, struct ni_log_r
 {
     r->earlier = true;
     next->later = true;
-    if (r->size > 1 && r->job != next->job)
+    if (r->size > 1 && (r->job != next->job || next->stale))
         log->job_over[r->job] = true;
 }
 
@@ -164,6 +164,10 @@ static void mark_earlier(struct ni_log *log)
 
         if (r->rank >= 0 && same_place && is_next_attempt(r, next))
             mark_over(log, r, next);
+        if (same_place && ni_log_is_same_rank(r, next) && is_over_before(r, next)) {
+            next->stale = true;
+            mark_over(log, r, next);
+        }
         chain = r->earlier && same_place ? chain + 1 : 1;
         log->attempts = chain > log->attempts ? chain : log->attempts;
     }
@@ -279,7 +283,7 @@ static void mark_resized(struct ni_log *log)
 static void mark_jobs(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++)
-        if (log->rank[i].job != 0 && log->job_over[log->rank[i].job])
+        if (log->rank[i].job != 0 && log->job_over[log->rank[i].job] && !log->rank[i].stale)
             log->rank[i].earlier = true;
 }
 

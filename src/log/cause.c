@@ -27,7 +27,7 @@ enum {
     FAULT = 4, /* of a setting or a device: all findings that order_of does not list */
     PEER = 6,  /* what a rank says of another one */
     UNFINISHED = 10,
-    NO_CAUSE = 14 /* from here on: never a cause */
+    NO_CAUSE = 15 /* from here on: never a cause */
 };
 
 /* Orders findings from those that are certainly a cause to those that only follow from one. */
@@ -47,10 +47,11 @@ static unsigned order_of(ni_finding_number id)
         [NI_F_LOG_RANKS_MISSING] = 7,
         [NI_F_LOG_RENDEZVOUS] = 8,
         [NI_F_LOG_TIMEOUT] = 9,
-        [NI_F_LOG_UNFINISHED] = UNFINISHED,
-        [NI_F_LOG_LEFT] = 11,
-        [NI_F_LOG_PEER_DIED] = 12,
-        [NI_F_LOG_FAILED] = 13,
+        [NI_F_LOG_ERROR] = UNFINISHED, /* it may be the cause */
+        [NI_F_LOG_UNFINISHED] = 11,
+        [NI_F_LOG_LEFT] = 12,
+        [NI_F_LOG_PEER_DIED] = 13,
+        [NI_F_LOG_FAILED] = 14,
         [NI_F_LOG_SOCKETS] = NO_CAUSE,
         [NI_F_LOG_NONE] = NO_CAUSE,
     };
@@ -228,6 +229,8 @@ void ni_log_find_owners(struct ni_log *log)
             keep_first(&r->end, note);
         if (note->said == NI_SAID_P2P)
             keep_first(&r->p2p, note);
+        if (note->said == NI_SAID_ERROR && !note->weak)
+            keep_first(&r->error, note);
         if (note->said == NI_SAID_WAIT || (note->said == NI_SAID_BROKEN && !r->wait))
             r->wait = note;
         if (note->said == NI_SAID_DONE) {
@@ -270,15 +273,11 @@ static void put_note_owner(struct ni_text *t, const struct ni_log *log,
     ni_put(t, ")");
 }
 
-static void put_step(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r)
-{
-    if (r && ni_log_is_stopped(r))
-        ni_putf(t, ", in NCCL's initialisation, %s", ni_log_step_text(log, r));
-}
-
-/* Puts how far the rank had come when it failed. */
+/* Puts how far the rank had come when it failed; nothing if it is not known. */
 static void put_stage(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r)
 {
+    if (!r)
+        return;
     if (ni_log_is_stopped(r) ||
         (!r->complete && !r->connected && r->process->place != NI_STEP_NONE))
         ni_putf(t, ", in NCCL's initialisation, %s", ni_log_step_text(log, r));
@@ -307,6 +306,13 @@ static void clear_marks(struct ni_log *log)
 }
 
 /* ---- exceptions and ends ---- */
+
+/* Returns true if an exit that the note tells of is one that follows from any trouble: a status, or
+   the abort by torch's watchdog; and not a signal from outside, or a crash. */
+static bool is_mild_exit(const struct ni_log_note *note)
+{
+    return note->said == NI_SAID_END && (note->number > 0 || note->number == -6);
+}
 
 /* Returns true if NCCL named a fault in this process before the note: then the note is its
    consequence. */
@@ -413,7 +419,7 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
             continue;
         put_alike(&who, log, note, is_same_exception);
         ni_put(&t, "the program raised an exception");
-        put_step(&t, log, note->who);
+        put_stage(&t, log, note->who);
         const char *meaning = ni_log_meaning(ni_log_word(log, note->quote.text));
         if (meaning)
             ni_putf(&t, ": %s", meaning);
@@ -450,20 +456,41 @@ static void put_ending(struct ni_text *t, int number)
         ni_putf(t, "ended with exit status %d", number);
 }
 
+/* Returns the first line of a rank, or of a file that belongs to no known rank, that says in words of
+   its own that something failed, before the note; NULL: there is none. */
+static const struct ni_log_note *find_error_before(const struct ni_log *log,
+                                                   const struct ni_log_note *note)
+{
+    for (unsigned i = 0; i < log->n_note; i++) {
+        const struct ni_log_note *error = &log->note[i];
+        const bool its = note->who ? error->who == note->who : !error->who;
+
+        if (error->said == NI_SAID_ERROR && !error->weak && its && is_before(error, note) &&
+            !is_history(log, error))
+            return error;
+    }
+    return NULL;
+}
+
 static void report_ends(struct ni_log *log, struct ni_findings *f)
 {
     unsigned told = 0;
 
     for (unsigned i = 0; i < log->n_note && told < MOST; i++) {
         const struct ni_log_note *note = &log->note[i];
-        struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
+        struct ni_text who = NI_TEXT(96), t = NI_TEXT(480);
 
         if (note->said != NI_SAID_END || note->told || !is_cause(log, note) ||
             is_history(log, note) || (note->who && note->who->end != note))
             continue;
         put_alike(&who, log, note, has_same_number);
         put_ending(&t, note->number);
-        put_step(&t, log, note->who);
+        put_stage(&t, log, note->who);
+        const struct ni_log_note *error = is_mild_exit(note) ? find_error_before(log, note) : NULL;
+        if (error) {
+            ni_put(&t, "; before that it said: ");
+            put_quoted_line(&t, log, &error->quote);
+        }
         ni_put(&t, ". ");
         put_quoted_line(&t, log, &note->quote);
         ni_report(f, NI_F_LOG_EXIT, who.buf, "%s", t.buf);
@@ -792,19 +819,32 @@ static bool lost_a_peer(const struct ni_log *log)
 /* Reports ranks whose log just ends while others lost a connection. */
 static void report_silent(struct ni_log *log, struct ni_findings *f)
 {
-    struct ni_text who = NI_TEXT(96);
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(480);
+    const struct ni_log_note *error = NULL;
     unsigned silent = 0;
 
     for (unsigned i = 0; i < log->n; i++) {
-        log->order[i]->mark = is_silent(log->order[i]);
-        silent += log->order[i]->mark;
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = is_silent(r);
+        silent += r->mark;
+        error = r->mark && !error ? r->error : error;
     }
     if (silent == 0 || 2 * silent > log->n || !lost_a_peer(log))
         return;
     ni_log_put_ranks(&who, log, 1);
-    ni_report(f, NI_F_LOG_LEFT, who.buf,
-              "left first: its log ends without an error and not in order, while others lost their "
-              "connections. It was killed, or its last lines are lost");
+    if (error) {
+        ni_put(&t,
+               "left first: its log ends not in order, while others lost their connections. A "
+               "line in it says, in words that nccl-init does not know, that something failed: ");
+        put_quoted_line(&t, log, &error->quote);
+    } else {
+        ni_put(
+            &t,
+            "left first: its log ends without an error and not in order, while others lost their "
+            "connections. It was killed, or its last lines are lost");
+    }
+    ni_report(f, NI_F_LOG_LEFT, who.buf, "%s", t.buf);
 }
 
 /* Reports launchers that a signal from outside stopped. Left out are those whose rank has a trouble
@@ -1025,6 +1065,48 @@ void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)
         report_warnings(log, f);
 }
 
+/* Returns the first line that says in words of its own that something failed, of the last attempt;
+   NULL: there is none. weak: also one whose words stand in lines that do not matter. */
+static const struct ni_log_note *find_error(const struct ni_log *log, bool weak)
+{
+    const struct ni_log_note *first = NULL;
+
+    for (unsigned i = 0; i < log->n_note; i++) {
+        const struct ni_log_note *note = &log->note[i];
+
+        if (note->said != NI_SAID_ERROR || (note->weak && !weak) || is_history(log, note))
+            continue;
+        first = first && !(first->weak && !note->weak) ? first : note;
+    }
+    return first;
+}
+
+const struct ni_log_quote *ni_log_report_error(struct ni_log *log, bool alone,
+                                               struct ni_findings *f)
+{
+    const struct ni_log_note *note = find_error(log, alone);
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(480);
+
+    for (unsigned i = 0; i < f->n; i++) {
+        const ni_finding_number id = f->at[i].id;
+        const bool told = id == NI_F_LOG_LEFT && note && note->who; /* report_silent quotes it */
+
+        if (ni_finding_severity(id) == NI_ERROR && (order_of(id) < UNFINISHED || told))
+            return NULL;
+    }
+    if (!note || (!alone && ni_findings_count(f, NI_ERROR) == 0))
+        return note ? &note->quote : NULL;
+    if (note->who)
+        put_note_owner(&who, log, note);
+    ni_put(&t, "the first line that says that something failed, in words that nccl-init does not "
+               "know; ");
+    ni_log_put_before(&t, note->stage);
+    ni_put(&t, ". ");
+    put_quoted_line(&t, log, &note->quote);
+    ni_report(f, NI_F_LOG_ERROR, who.buf, "%s", t.buf);
+    return NULL;
+}
+
 /* Returns the note that says what ended an attempt before the last one; NULL: none does. */
 static const struct ni_log_note *find_old_note(const struct ni_log *log)
 {
@@ -1114,13 +1196,6 @@ static bool is_fault_before(const struct ni_log *log, const struct ni_log_hit *h
     if (r && (r->process->said & h->bit) != 0)
         return true;
     return (!r || h->nobodys_file != 0) && note->quote.line - h->line <= NEAR;
-}
-
-/* Returns true if an exit that the note tells of is one that follows from any trouble: a status, or
-   the abort by torch's watchdog; and not a signal from outside, or a crash. */
-static bool is_mild_exit(const struct ni_log_note *note)
-{
-    return note->said == NI_SAID_END && (note->number > 0 || note->number == -6);
 }
 
 /* Returns true if an error of the finding stands before the note in the job's life, and explains

@@ -18,6 +18,11 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f);
 void ni_log_report_stops(struct ni_log *log, struct ni_findings *f);
 /* Reports the first warning that no pattern fits, if something failed. */
 void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f);
+/* Reports the first line that says in words of its own that something failed, if no better cause is
+   known. alone: nothing else says how the job fared. Returns that line if nothing shows that the job
+   failed; else NULL. */
+const struct ni_log_quote *ni_log_report_error(struct ni_log *log, bool alone,
+                                               struct ni_findings *f);
 /* Puts what ended the attempts before the last one; nothing if there is none. */
 void ni_log_put_history(struct ni_text *t, const struct ni_log *log);
 /* Returns the error that most likely is the cause, or NULL. mixed: only some ranks used sockets,

@@ -175,7 +175,7 @@ static bool has_words(const struct ni_log *log)
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
 
-        if (r->mark && (r->ended || r->aborted || r->exception || r->end || r->wait ||
+        if (r->mark && (r->ended || r->aborted || r->exception || r->error || r->end || r->wait ||
                         r->process->warn.file != 0))
             return true;
     }
@@ -354,12 +354,32 @@ static bool have_ended(const struct ni_log *log)
     return log->n > 0;
 }
 
+/* Returns true if the fault is of a stage that the job has left behind: the ranks then met. A name is
+   looked up, and the store is asked, again and again. */
+static bool is_passed(const struct ni_log *log, const struct ni_log_hit *h)
+{
+    const enum ni_log_stage stage = h->row->stage;
+
+    if (stage == NI_STAGE_LAUNCHER && have_begun(log))
+        return true;
+    if ((stage != NI_STAGE_NAMES && stage != NI_STAGE_STORE) || has_failed(log))
+        return false;
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i], *p = r->process;
+        const bool before = p->file != h->file || p->line > h->nobodys_line;
+
+        if (!r->ended && !(r->complete && before))
+            return false;
+    }
+    return log->n > 0;
+}
+
 /* Returns true if what a program beside NCCL says of itself did not end the job. */
 static bool is_survived(const struct ni_log *log, const struct ni_log_hit *h)
 {
     if ((h->flags & IF_FAILED) != 0 && !has_failed(log))
         return true;
-    if (h->row->id == NI_F_LOG_LAUNCHER && have_begun(log))
+    if (is_passed(log, h))
         return true;
     return (h->flags & GENERAL) != 0 && have_ended(log);
 }
@@ -411,6 +431,8 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
         id = NI_F_LOG_PEER_STRANGER;
         log->fatal[id] = true;
     }
+    if (id == NI_F_USER_NET_NONE && has_hit(log, NI_F_HCA_NONE))
+        ni_putf(&t, "%s: ", ni_log_cause[NI_F_HCA_NONE]);
     put_hit(&t, log, h, id);
     ni_report(f, id, who.buf, "%s", t.buf);
 }
@@ -555,6 +577,25 @@ static void judge_alone(struct ni_log *log, struct ni_findings *f)
         "each of them is a job of its own: %u jobs of one process each, not one job of %u ranks. "
         "The launcher gave them no ranks, or nccl-tests was built without MPI=1",
         log->alone, log->n);
+}
+
+/* Reports ranks that began with the communicator of the attempt before. */
+static void judge_stale(struct ni_log *log, struct ni_findings *f)
+{
+    const struct ni_log_rank *first = NULL;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = r->stale;
+        first = r->stale && !first ? r : first;
+    }
+    if (first)
+        ni_report(
+            f, NI_F_LOG_RENDEZVOUS, name_them(log),
+            "began with the communicator of the attempt before (commId %s), which is over: the "
+            "job's store still had its id. Start the job anew, with a store of its own",
+            ni_log_word(log, first->job));
 }
 
 static void judge_ranks(struct ni_log *log, struct ni_findings *f)
@@ -751,12 +792,33 @@ static void put_end(struct ni_text *t, const struct ni_log *log, const struct ni
     if (ni_findings_count(f, NI_ERROR) == 0 && has_unknown_warn(log))
         ni_put(t, "; an NCCL WARN below is not known to nccl-init, and no line shows that the job "
                   "ended in order");
+    if (log->doubt && ended < log->n) {
+        ni_put(t, "; ");
+        ni_quote(t, ni_log_word(log, log->doubt->file));
+        ni_putf(t, ":%u says that something failed, and no line shows that the job ended in order",
+                (unsigned)log->doubt->line);
+    }
     if (log->cut_file != 0) {
         ni_put(t, "; ");
         ni_quote(t, ni_log_word(log, log->cut_file));
         ni_put(t, " is cut within a line of NCCL");
     }
     ni_log_put_history(t, log);
+}
+
+/* Puts that the log has no line of NCCL, and whose lines it has. */
+static void put_lines(struct ni_text *t, const struct ni_log *log)
+{
+    const char *comma = "; it has lines of ";
+
+    ni_putf(t, "none of %u line%s is from NCCL", (unsigned)log->lines,
+            ni_plural((unsigned)log->lines));
+    for (unsigned k = NI_LIBRARY_RCCL; k < NI_LIBRARY_END; k++) {
+        if ((log->libraries & UINT32_C(1) << k) == 0 || k == NI_LIBRARY_PROGRAM)
+            continue;
+        ni_putf(t, "%s%s", comma, ni_log_library[k]);
+        comma = ", ";
+    }
 }
 
 /* Puts the number of ranks, or of processes if none is named. */
@@ -786,8 +848,7 @@ static void put_count(struct ni_text *t, const struct ni_log *log)
     if (log->n_rank > 0 || log->version != 0)
         ni_put(t, "no rank named");
     else
-        ni_putf(t, "none of %u line%s is from NCCL", (unsigned)log->lines,
-                ni_plural((unsigned)log->lines));
+        put_lines(t, log);
 }
 
 /* Puts NCCL's version: that of the first rank that has one, else that of the log. */
@@ -878,8 +939,11 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
         log->order[i]->is = flags_of(log, log->order[i]);
     ni_log_find_owners(log);
     ni_log_report_causes(log, f);
-    if (log->n_rank == 0 && log->version == 0 && !has_fault(log) &&
-        ni_findings_count(f, NI_ERROR) == 0)
+    const bool nothing = log->n_rank == 0 && log->version == 0 && !has_fault(log) &&
+                         ni_findings_count(f, NI_ERROR) == 0;
+    if (nothing)
+        (void)ni_log_report_error(log, true, f);
+    if (nothing && ni_findings_count(f, NI_ERROR) == 0)
         ni_report(f, NI_F_LOG_NONE, "",
                   "the log has no `NCCL INFO` or `NCCL WARN`, no version of NCCL or RCCL, and no "
                   "error that goes with them");
@@ -889,11 +953,13 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
                 report_hit(log, &log->hit[i], f);
     judge_network(log, rdma, gdr, f);
     judge_alone(log, f);
+    judge_stale(log, f);
     judge_ranks(log, f);
     judge_start(log, f);
     judge_settings(log, f);
     judge_idle(log, f);
     ni_log_report_unknown(log, f);
+    log->doubt = ni_log_report_error(log, log->n == 0 && !log->job_ran[0], f);
     if (log->dropped > 0)
         ni_report(f, NI_F_FACT_TRUNCATED, "log",
                   "%u fact%s of it did not fit, so what is said here is not said of the whole log",

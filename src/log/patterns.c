@@ -17,38 +17,65 @@
 
 /* Versions: read in the source of each of 23 tags from 2.17.1 to 2.30.7, and found in the released
    libraries from 2.27.7 to 2.32.3 by tests/nccl/texts. "log" and a version: only seen in logs of
-   it. */
+   it. Of other libraries likewise. */
 #define ALL "2.17-2.32.3"
 
-/* A row: the text, the versions, and what is done with the line. */
-#define FACT(words, since, what)                                                      \
-    {                                                                                 \
-        .text = (words), .versions = (since), .take = NI_TAKE_##what, .id = NI_F_NONE \
+/* A row: the text, who prints it, in which versions, in which stage of a job's life, and what is done
+   with the line. Who mends a fault is in the row of its finding (findings/log.c). */
+#define FACT(words, by, since, what)                                                              \
+    {                                                                                             \
+        .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .take = NI_TAKE_##what, \
+        .id = NI_F_NONE                                                                           \
     }
-#define FAULT(words, since, finding, is)                                                   \
-    {                                                                                      \
-        .text = (words), .versions = (since), .take = NI_TAKE_FAULT, .id = NI_F_##finding, \
-        .flags = (is)                                                                      \
+#define FAULT(words, by, since, in, finding, is) BECAUSE(words, by, since, in, finding, is, NULL)
+#define BECAUSE(words, by, since, in, finding, is, why)                                           \
+    {                                                                                             \
+        .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .stage = NI_STAGE_##in, \
+        .take = NI_TAKE_FAULT, .id = NI_F_##finding, .flags = (is), .cause = (why)                \
     }
-#define BECAUSE(words, since, finding, is, why)                                            \
-    {                                                                                      \
-        .text = (words), .versions = (since), .take = NI_TAKE_FAULT, .id = NI_F_##finding, \
-        .flags = (is), .cause = (why)                                                      \
+#define STEP(words, by, since, step)                                                            \
+    {                                                                                           \
+        .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .take = NI_TAKE_STEP, \
+        .id = NI_F_NONE, .flags = NI_STEP_##step                                                \
     }
-#define STEP(words, since, step)                                                     \
-    {                                                                                \
-        .text = (words), .versions = (since), .take = NI_TAKE_STEP, .id = NI_F_NONE, \
-        .flags = NI_STEP_##step                                                      \
+#define WORDS(words, is)                                                                          \
+    {                                                                                             \
+        .text = (words), .library = NI_LIBRARY_PROGRAM, .versions = "all", .take = NI_TAKE_ERROR, \
+        .id = NI_F_NONE, .flags = (is)                                                            \
     }
-#define PROGRAM(words, since, said)                                                     \
-    {                                                                                   \
-        .text = (words), .versions = (since), .take = NI_TAKE_PROGRAM, .id = NI_F_NONE, \
-        .flags = NI_PROGRAM_##said                                                      \
+#define PROGRAM(words, by, since, said)                                                            \
+    {                                                                                              \
+        .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .take = NI_TAKE_PROGRAM, \
+        .id = NI_F_NONE, .flags = NI_PROGRAM_##said                                                \
     }
 
 static const char unpinned[] =
     "memory could not be pinned for the HCA: the limit of locked memory is too low, or where it is "
     "unlimited, the container's memory or the host's CMA is used up";
+
+const char *const ni_log_library[NI_LIBRARY_END] = {
+    [NI_LIBRARY_NCCL] = "NCCL",
+    [NI_LIBRARY_RCCL] = "RCCL",
+    [NI_LIBRARY_GIB] = "gIB",
+    [NI_LIBRARY_JAX] = "JAX",
+    [NI_LIBRARY_LIBC] = "the C library",
+    [NI_LIBRARY_LIGHTNING] = "Lightning",
+    [NI_LIBRARY_MOONCAKE] = "Mooncake",
+    [NI_LIBRARY_MPI] = "MPI",
+    [NI_LIBRARY_NVSHMEM] = "NVSHMEM",
+    [NI_LIBRARY_OFI] = "aws-ofi-nccl",
+    [NI_LIBRARY_PROGRAM] = "the program",
+    [NI_LIBRARY_PYTHON] = "Python",
+    [NI_LIBRARY_RAY] = "Ray",
+    [NI_LIBRARY_SHELL] = "the shell",
+    [NI_LIBRARY_SLURM] = "Slurm",
+    [NI_LIBRARY_SSH] = "ssh",
+    [NI_LIBRARY_TESTS] = "nccl-tests",
+    [NI_LIBRARY_TORCH] = "torch",
+    [NI_LIBRARY_UCX] = "UCX",
+    [NI_LIBRARY_VERBS] = "libibverbs",
+    [NI_LIBRARY_VLLM] = "vLLM",
+};
 
 const char *const ni_log_cause[NI_F_END] = {
     [NI_F_GDR_DRIVER_ORDER] = "GPU memory cannot be registered: no peer memory module fits",
@@ -131,449 +158,490 @@ const char *const ni_log_cause[NI_F_END] = {
 
 const struct ni_pattern ni_patterns[] = {
     /* ---- who says it ---- */
-    FACT("NCCL INFO", ALL, HEADER),
-    FACT("NCCL WARN", ALL, HEADER),
-    FACT("NCCL ATTN", "2.32.3", HEADER),
-    FACT("NCCL CALL", ALL, HEADER),
-    FACT("NCCL TRACE", ALL, HEADER),
-    FACT("NCCL DIAG %{environment: mismatch across }%d ranks in comm %s for %s", "2.31.2, 2.32.3",
-         DIAG),
+    FACT("NCCL INFO", NCCL, ALL, HEADER),
+    FACT("NCCL WARN", NCCL, ALL, HEADER),
+    FACT("NCCL ATTN", NCCL, "2.32.3", HEADER),
+    FACT("NCCL CALL", NCCL, ALL, HEADER),
+    FACT("NCCL TRACE", NCCL, ALL, HEADER),
+    FACT("NCCL DIAG %{environment: mismatch across }%d ranks in comm %s for %s", NCCL,
+         "2.31.2, 2.32.3", DIAG),
     FAULT("NCCL DIAG [INFO]%{mismatch|failed|uncorrected|inactive|inconsistent|unavailable|off "
           "median}",
-          "2.31.2, 2.32.3", LOG_DIAG, 0),
+          NCCL, "2.31.2, 2.32.3", ANY, LOG_DIAG, 0),
     /* ---- what it is, and what it was told ---- */
-    FAULT("NCCL version mismatch with remote", "2.24.3-2.32.3", LOG_VERSION_DIFFERS, 0),
-    FACT("NCCL version %s", ALL, VERSION),
-    FACT("RCCL version : %s", "log RCCL 2.22.3", VERSION),
-    FACT("RCCL version %s", "RCCL 5.7-6.2.2", VERSION),
-    FACT("is using nccl==%s", "log vLLM, SGLang", VERSION),
-    FACT(" set by environment to %r", ALL, VALUE),
-    FACT(" set to %r", ALL, VALUE),
-    FACT("reset to NCCL_%{=}%r", "2.28.7-2.32.3", VALUE),
+    FAULT("NCCL version mismatch with remote", NCCL, "2.24.3-2.32.3", BOOTSTRAP,
+          LOG_VERSION_DIFFERS, 0),
+    FACT("NCCL version %s", NCCL, ALL, VERSION),
+    FACT("RCCL version : %s", RCCL, "log 2.22.3", VERSION),
+    FACT("RCCL version %s", RCCL, "5.7-6.2.2", VERSION),
+    FACT("is using nccl==%s", VLLM, "log", VERSION),
+    FACT(" set by environment to %r", NCCL, ALL, VALUE),
+    FACT(" set to %r", NCCL, ALL, VALUE),
+    FACT("reset to NCCL_%{=}%r", NCCL, "2.28.7-2.32.3", VALUE),
     /* ---- the network ---- */
-    FACT("Bootstrap%{: Using} %s", ALL, BOOT),
-    FACT("NET/IB : Using %r", ALL, HCAS),
-    FACT("Using network %r", ALL, NETWORK),
+    FACT("Bootstrap%{: Using} %s", NCCL, ALL, BOOT),
+    FACT("NET/IB : Using %r", NCCL, ALL, HCAS),
+    FACT("Using network %r", NCCL, ALL, NETWORK),
     /* ---- how far the initialisation came ---- */
-    STEP("cudaDriverVersion ", ALL, DRIVER),
-    STEP("Bootstrap timings total", "2.23.4-2.32.3", MET),
-    STEP("ncclTopoGetCpuAffinity: ", "2.28.3-2.32.3", TOPOLOGY),
-    STEP("Setting affinity for GPU", "2.17-2.27.7", TOPOLOGY),
-    STEP("=== System : maxBw", ALL, TOPOLOGY),
-    STEP("NVLS multicast support is", ALL, TOPOLOGY),
+    STEP("cudaDriverVersion ", NCCL, ALL, DRIVER),
+    STEP("Bootstrap timings total", NCCL, "2.23.4-2.32.3", MET),
+    STEP("ncclTopoGetCpuAffinity: ", NCCL, "2.28.3-2.32.3", TOPOLOGY),
+    STEP("Setting affinity for GPU", NCCL, "2.17-2.27.7", TOPOLOGY),
+    STEP("=== System : maxBw", NCCL, ALL, TOPOLOGY),
+    STEP("NVLS multicast support is", NCCL, ALL, TOPOLOGY),
     /* init.cc initTransportsRank: trees, then connections of rings and trees unless they wait for the
        first collective (2.22 and later), then NVLS, then the channels' number, and a barrier of the
        node */
-    STEP("Trees [0] ", ALL, CHANNELS),
-    STEP("NVLS comm 0x", ALL, NVLS),
-    STEP("NVLS Creating Multicast group", ALL, NVLS),
-    STEP("NVLS Bind mem", "2.17-2.24.3", NVLS),
-    STEP(" coll channels, ", ALL, LAST),
-    FACT(" - Abort START", "2.28.3-2.32.3", ABORT),
-    FACT(" - Revoke START", "2.28.9-2.32.3", ABORT),
-    FAULT("NET/IB : No device found", ALL, HCA_NONE, WHY),
-    FAULT("NET/OFI Selected %{rovider is tcp|rovider is sockets}", "log", LOG_SOCKETS, WHY),
-    FAULT("Failed to open libibverbs.so", "2.17-2.29.7", LOG_LIBIBVERBS, WHY),
-    FAULT("Count not open libibverbs", "2.30.3-2.30.7, 2.31.2", LOG_LIBIBVERBS, WHY),
-    FAULT("Could not open libibverbs", "2.32.3", LOG_LIBIBVERBS, WHY),
+    STEP("Trees [0] ", NCCL, ALL, CHANNELS),
+    STEP("NVLS comm 0x", NCCL, ALL, NVLS),
+    STEP("NVLS Creating Multicast group", NCCL, ALL, NVLS),
+    STEP("NVLS Bind mem", NCCL, "2.17-2.24.3", NVLS),
+    STEP(" coll channels, ", NCCL, ALL, LAST),
+    FACT(" - Abort START", NCCL, "2.28.3-2.32.3", ABORT),
+    FACT(" - Revoke START", NCCL, "2.28.9-2.32.3", ABORT),
+    FAULT("NET/IB : No device found", NCCL, ALL, INIT, HCA_NONE, WHY),
+    FAULT("NET/OFI Selected %{rovider is tcp|rovider is sockets}", OFI, "log", INIT, LOG_SOCKETS,
+          WHY),
+    FAULT("Failed to open libibverbs.so", NCCL, "2.17-2.29.7", INIT, LOG_LIBIBVERBS, WHY),
+    FAULT("Count not open libibverbs", NCCL, "2.30.3-2.30.7, 2.31.2", INIT, LOG_LIBIBVERBS, WHY),
+    FAULT("Could not open libibverbs", NCCL, "2.32.3", INIT, LOG_LIBIBVERBS, WHY),
     /* rdma-core init.c match_device, for HCAs whose device node is in the container alone
        (try_access_device) */
-    BECAUSE("does not support the kernel ABI of %d", "rdma-core 17-56", LOG_PROVIDER, WHY,
+    BECAUSE("does not support the kernel ABI of %d", VERBS, "17-56", INIT, LOG_PROVIDER, WHY,
             "the image's provider (driver of libibverbs) does not fit the node's RDMA driver"),
-    BECAUSE("no userspace device-specific driver found for", "rdma-core 17-56", LOG_PROVIDER, WHY,
-            "the image has no provider (driver of libibverbs) for the HCA"),
-    FAULT("couldn't open config directory '/etc/libibverbs", "rdma-core 56", LOG_LIBIBVERBS, WHY),
-    FAULT("NET/IB : Unable to open device %s", ALL, HCA_NODE_MISSING, WHY),
-    FAULT("NET/IB : No IP interface found", ALL, SOCKET_NONE, 0),
-    FAULT("Failed to initialize any NET", "2.27.3-2.32.3", USER_NET_NONE, 0),
-    FAULT("Error: network %s not found", "2.17-2.26.6", USER_NET_NONE, 0),
-    FAULT("Try selecting NICs of only one link type", "2.20.5-2.32.3", HCA_LINK_MIXED, FATAL),
-    FAULT("Can't %{merge|connect} net devices", "2.20.5-2.25.1", HCA_LINK_MIXED, FATAL),
-    FAULT("mixed local Net device counts", "2.30.3-2.32.3", LOG_RAILS_DIFFER, 0),
-    FAULT("There are mismatched physical devices", "2.24.3-2.32.3", LOG_RAILS_DIFFER, 0),
+    BECAUSE("no userspace device-specific driver found for", VERBS, "17-56", INIT, LOG_PROVIDER,
+            WHY, "the image has no provider (driver of libibverbs) for the HCA"),
+    FAULT("couldn't open config directory '/etc/libibverbs", VERBS, "56", INIT, LOG_LIBIBVERBS,
+          WHY),
+    FAULT("NET/IB : Unable to open device %s", NCCL, ALL, INIT, HCA_NODE_MISSING, WHY),
+    FAULT("NET/IB : No IP interface found", NCCL, ALL, INIT, SOCKET_NONE, 0),
+    FAULT("Failed to initialize any NET", NCCL, "2.27.3-2.32.3", INIT, USER_NET_NONE, 0),
+    FAULT("Error: network %s not found", NCCL, "2.17-2.26.6", INIT, USER_NET_NONE, 0),
+    FAULT("Try selecting NICs of only one link type", NCCL, "2.20.5-2.32.3", INIT, HCA_LINK_MIXED,
+          FATAL),
+    FAULT("Can't %{merge|connect} net devices", NCCL, "2.20.5-2.25.1", INIT, HCA_LINK_MIXED, FATAL),
+    FAULT("mixed local Net device counts", NCCL, "2.30.3-2.32.3", INIT, LOG_RAILS_DIFFER, 0),
+    FAULT("There are mismatched physical devices", NCCL, "2.24.3-2.32.3", INIT, LOG_RAILS_DIFFER,
+          0),
     /* ---- communicator and channels ---- */
-    FACT("comm %s rank %d nranks %d cudaDev %d %r", ALL, COMM),
-    FACT("comm %s rank %d nRanks %d nNodes %d ", "2.20.5-2.32.3", NODES),
-    FACT("Channel %s : %d[%s -> %d[%s %s via NET/%r", "2.17-2.32.3, RCCL 5.7-6.2.2", CHANNEL),
+    FACT("comm %s rank %d nranks %d cudaDev %d %r", NCCL, ALL, COMM),
+    FACT("comm %s rank %d nRanks %d nNodes %d ", NCCL, "2.20.5-2.32.3", NODES),
+    FACT("Channel %s : %d[%s -> %d[%s %s via NET/%r", NCCL, "2.17-2.32.3, RCCL 5.7-6.2.2", CHANNEL),
     /* transport/generic.cc, nvls.cc, coll_net.cc: since 2.22 the first collective connects what its
        algorithm needs */
-    FACT("Connected all rings", ALL, CONNECTED),
-    FACT("Connected all trees", ALL, CONNECTED),
-    FACT("Connected binomial trees", "2.23.4-2.32.3", CONNECTED),
-    FACT("Connected NVLS tree", "2.22.3-2.32.3", CONNECTED),
-    FACT("Connected CollNet", ALL, COLLNET),
-    FACT(": opCount %x sendbuff", ALL, CALL),
+    FACT("Connected all rings", NCCL, ALL, CONNECTED),
+    FACT("Connected all trees", NCCL, ALL, CONNECTED),
+    FACT("Connected binomial trees", NCCL, "2.23.4-2.32.3", CONNECTED),
+    FACT("Connected NVLS tree", NCCL, "2.22.3-2.32.3", CONNECTED),
+    FACT("Connected CollNet", NCCL, ALL, COLLNET),
+    FACT(": opCount %x sendbuff", NCCL, ALL, CALL),
     /* src/common.cu, after the table */
-    FACT("# Avg bus bandwidth", "nccl-tests 2.0-2.17", RESULT),
-    FACT(" mtu %d%{GID} %d (%x/%x)", ALL, GID),
+    FACT("# Avg bus bandwidth", TESTS, "2.0-2.17", RESULT),
+    FACT(" mtu %d%{GID} %d (%x/%x)", NCCL, ALL, GID),
     /* ---- GPUDirect RDMA and topology ---- */
-    FAULT("GPU Direct RDMA Disabled for HCA %d", ALL, GDR_UNAVAILABLE, NO_GDR),
-    FAULT("GPU Direct RDMA Disabled for GPU%{distance}", "2.17-2.29.7", GPU_HCA_FAR, NO_GDR),
-    FAULT("GDRDMA not enabled.", "RCCL 5.7-6.2.2", GDR_UNAVAILABLE, NO_GDR),
-    FAULT("Unrecognized %{element token|prefix token}", "2.24.3-2.32.3", USER_VALUE_IGNORED, FATAL),
-    FAULT("All entries except the first must have a prefix", "2.24.3-2.32.3", USER_VALUE_IGNORED,
+    FAULT("GPU Direct RDMA Disabled for HCA %d", NCCL, ALL, NETWORK, GDR_UNAVAILABLE, NO_GDR),
+    FAULT("GPU Direct RDMA Disabled for GPU%{distance}", NCCL, "2.17-2.29.7", NETWORK, GPU_HCA_FAR,
+          NO_GDR),
+    FAULT("GDRDMA not enabled.", RCCL, "5.7-6.2.2", NETWORK, GDR_UNAVAILABLE, NO_GDR),
+    FAULT("Unrecognized %{element token|prefix token}", NCCL, "2.24.3-2.32.3", INIT,
+          USER_VALUE_IGNORED, FATAL),
+    FAULT("All entries except the first must have a prefix", NCCL, "2.24.3-2.32.3", INIT,
+          USER_VALUE_IGNORED, FATAL),
+    FAULT("Could not find real path of %s (%s", NCCL, ALL, INIT, HCA_PLACE_LOST, 0),
+    FAULT("Topology detection: network path%{Attaching to first CPU}", NCCL, ALL, INIT,
+          HCA_PLACE_LOST, OF_NET),
+    FAULT("Could not open XML topology file", NCCL, ALL, INIT, USER_TOPO_UNREADABLE, FATAL),
+    FAULT("XML %{Topology has wrong version|Parse error}", NCCL, ALL, INIT, USER_TOPO_UNREADABLE,
           FATAL),
-    FAULT("Could not find real path of %s (%s", ALL, HCA_PLACE_LOST, 0),
-    FAULT("Topology detection: network path%{Attaching to first CPU}", ALL, HCA_PLACE_LOST, OF_NET),
-    FAULT("Could not open XML topology file", ALL, USER_TOPO_UNREADABLE, FATAL),
-    FAULT("XML %{Topology has wrong version|Parse error}", ALL, USER_TOPO_UNREADABLE, FATAL),
-    FAULT("Missing \"iommu=pt\"", "RCCL 5.7-6.2.2", IOMMU_SLOW, 0),
-    BECAUSE("MNNVL (cliqueSize %d) is available but %{nvidia-imex-ctl}", "2.27.3-2.32.3",
-            IMEX_CHANNEL_MISSING, FATAL,
+    FAULT("Missing \"iommu=pt\"", RCCL, "5.7-6.2.2", INIT, IOMMU_SLOW, 0),
+    BECAUSE("MNNVL (cliqueSize %d) is available but %{nvidia-imex-ctl}", NCCL, "2.27.3-2.32.3",
+            INIT, IMEX_CHANNEL_MISSING, FATAL,
             "NVLink between nodes does not work: the pod has an IMEX channel, but the nodes' IMEX "
             "daemons do not share memory (`nvidia-imex-ctl -N` on the nodes)"),
-    BECAUSE("MNNVL (cliqueSize %d) is available but", "2.27.3-2.32.3", IMEX_CHANNEL_MISSING, FATAL,
+    BECAUSE("MNNVL (cliqueSize %d) is available but", NCCL, "2.27.3-2.32.3", INIT,
+            IMEX_CHANNEL_MISSING, FATAL,
             "NVLink between nodes does not work: the pod has no IMEX channel"),
     /* ---- the first contact ---- */
-    BECAUSE("Bootstrap : no socket interface", ALL, USER_SOCKET_NONE, 0,
+    BECAUSE("Bootstrap : no socket interface", NCCL, ALL, BOOTSTRAP, USER_SOCKET_NONE, 0,
             "NCCL finds no interface: none fits NCCL_SOCKET_IFNAME or has an address of "
             "NCCL_SOCKET_FAMILY, or none is up"),
-    FAULT("No usable listening interface found", ALL, LOG_COMM_ID, 0),
-    BECAUSE("Invalid NCCL_COMM_ID", ALL, LOG_COMM_ID, 0,
+    FAULT("No usable listening interface found", NCCL, ALL, BOOTSTRAP, LOG_COMM_ID, 0),
+    BECAUSE("Invalid NCCL_COMM_ID", NCCL, ALL, BOOTSTRAP, LOG_COMM_ID, 0,
             "NCCL_COMM_ID is no address: it needs IP:PORT, or HOST:PORT with a name that resolves"),
-    FAULT("Bootstrap Root : %{mismatch in|already checked in}", ALL, JOB_RANK_TWICE, 0),
-    FAULT("Message truncated : received", ALL, LOG_VERSION_DIFFERS, 0),
-    FAULT("Mismatched NCCL version", "2.23.4-2.32.3", LOG_VERSION_DIFFERS, 0),
-    FAULT("Mismatched NCCL git versions", "2.32.3", LOG_VERSION_DIFFERS, 0),
-    FAULT("message truncated : receiving", ALL, JOB_SETTING_DIFFERS, 0),
-    FAULT("collective mismatch error", "2.17-2.19.4", JOB_SETTING_DIFFERS, 0),
-    FAULT("posted incorrect receive", "2.20.5-2.32.3", JOB_SETTING_DIFFERS, 0),
+    FAULT("Bootstrap Root : %{mismatch in|already checked in}", NCCL, ALL, BOOTSTRAP,
+          JOB_RANK_TWICE, 0),
+    FAULT("Message truncated : received", NCCL, ALL, BOOTSTRAP, LOG_VERSION_DIFFERS, 0),
+    FAULT("Mismatched NCCL version", NCCL, "2.23.4-2.32.3", BOOTSTRAP, LOG_VERSION_DIFFERS, 0),
+    FAULT("Mismatched NCCL git versions", NCCL, "2.32.3", BOOTSTRAP, LOG_VERSION_DIFFERS, 0),
+    FAULT("message truncated : receiving", NCCL, ALL, RUNNING, JOB_SETTING_DIFFERS, 0),
+    FAULT("collective mismatch error", NCCL, "2.17-2.19.4", RUNNING, JOB_SETTING_DIFFERS, 0),
+    FAULT("posted incorrect receive", NCCL, "2.20.5-2.32.3", RUNNING, JOB_SETTING_DIFFERS, 0),
     BECAUSE(
-        "onnect to 169.254.%{<}%d> %{refused|timed out|No route|unreachable}", ALL,
+        "onnect to 169.254.%{<}%d> %{refused|timed out|No route|unreachable}", NCCL, ALL, ANY,
         LOG_PEER_UNREACHABLE, NI_PATTERN_LAST,
         "the other end told a link-local address (169.254), which no other node reaches: leave its "
         "interface out of NCCL_SOCKET_IFNAME"),
-    BECAUSE("onnect to 172.17.%{<}%d> %{failed|refused|timed out|No route|unreachable}", ALL,
-            LOG_PEER_UNREACHABLE, NI_PATTERN_LAST,
+    BECAUSE("onnect to 172.17.%{<}%d> %{failed|refused|timed out|No route|unreachable}", NCCL, ALL,
+            ANY, LOG_PEER_UNREACHABLE, NI_PATTERN_LAST,
             "the other end told an address of Docker's bridge (172.17), which only its own host "
             "reaches: give the containers the host's network, or an interface that all share"),
     /* "10.0.0.9<4000>" is NCCL's form: other programs print it without the brackets. */
-    FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", ALL, LOG_PEER_REFUSED,
+    FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", NCCL, ALL, ANY,
+          LOG_PEER_REFUSED, NI_PATTERN_LAST),
+    FAULT("onnect to %{<}%d> %{timed out|No route|unreachable}", NCCL, ALL, ANY,
+          LOG_PEER_UNREACHABLE, NI_PATTERN_LAST),
+    FAULT("o algorithm/protocol %{available}", NCCL, ALL, RUNNING, LOG_ALGO, 0),
+    FAULT("onnect returned %{Connection refused}", NCCL, "2.17-2.26.6", ANY, LOG_PEER_REFUSED,
           NI_PATTERN_LAST),
-    FAULT("onnect to %{<}%d> %{timed out|No route|unreachable}", ALL, LOG_PEER_UNREACHABLE,
+    FAULT("onnect returned %{timed|route|unreach}", NCCL, "2.17-2.26.6", ANY, LOG_PEER_UNREACHABLE,
           NI_PATTERN_LAST),
-    FAULT("o algorithm/protocol %{available}", ALL, LOG_ALGO, 0),
-    FAULT("onnect returned %{Connection refused}", "2.17-2.26.6", LOG_PEER_REFUSED,
-          NI_PATTERN_LAST),
-    FAULT("onnect returned %{timed|route|unreach}", "2.17-2.26.6", LOG_PEER_UNREACHABLE,
-          NI_PATTERN_LAST),
-    FAULT("poll() returned %d, no POLLOUT events", "2.23.4-2.26.6", LOG_PEER_UNREACHABLE, 0),
-    FAULT("Connection closed by remote peer", ALL, LOG_PEER_DIED, FOLLOWS),
-    FAULT("Call to %{recv from|send to} %s failed :", ALL, LOG_PEER_DIED, FOLLOWS),
-    FAULT("RAS declaring peer %s as DEAD", "2.24.3-2.32.3", LOG_PEER_DIED, 0),
-    FAULT("socketFinalizeAccept: wrong magic", "2.17-2.26.6", LOG_PEER_STRANGER, 0),
-    FAULT("didn't receive a valid magic from %s", "2.27.3-2.30.4", LOG_PEER_STRANGER, 0),
-    FAULT("socket magic mismatch", "2.30.7, 2.31.2", LOG_PEER_STRANGER, 0),
-    FAULT("Socket magic mismatch", "2.32.3", LOG_PEER_STRANGER, 0),
-    FAULT("wrong type %d != %d", "2.17-2.30.4", LOG_PEER_STRANGER, 0),
+    FAULT("poll() returned %d, no POLLOUT events", NCCL, "2.23.4-2.26.6", ANY, LOG_PEER_UNREACHABLE,
+          0),
+    FAULT("Connection closed by remote peer", NCCL, ALL, ANY, LOG_PEER_DIED, FOLLOWS),
+    FAULT("Call to %{recv from|send to} %s failed :", NCCL, ALL, ANY, LOG_PEER_DIED, FOLLOWS),
+    FAULT("RAS declaring peer %s as DEAD", NCCL, "2.24.3-2.32.3", ANY, LOG_PEER_DIED, 0),
+    FAULT("socketFinalizeAccept: wrong magic", NCCL, "2.17-2.26.6", BOOTSTRAP, LOG_PEER_STRANGER,
+          0),
+    FAULT("didn't receive a valid magic from %s", NCCL, "2.27.3-2.30.4", BOOTSTRAP,
+          LOG_PEER_STRANGER, 0),
+    FAULT("socket magic mismatch", NCCL, "2.30.7, 2.31.2", BOOTSTRAP, LOG_PEER_STRANGER, 0),
+    FAULT("Socket magic mismatch", NCCL, "2.32.3", BOOTSTRAP, LOG_PEER_STRANGER, 0),
+    FAULT("wrong type %d != %d", NCCL, "2.17-2.30.4", BOOTSTRAP, LOG_PEER_STRANGER, 0),
     /* ---- RDMA ---- */
-    FAULT("ibv_modify_qp failed with %{No such|Invalid}", ALL, VERBS_CONNECT,
+    FAULT("ibv_modify_qp failed with %{No such|Invalid}", NCCL, ALL, NETWORK, VERBS_CONNECT,
           NI_PATTERN_LAST | NI_PATTERN_INDEX | MORE),
-    FAULT("ibv_modify_qp failed with ", ALL, VERBS_CONNECT, NI_PATTERN_LAST),
-    FAULT("ibv_query_gid failed with error", ALL, VERBS_GID, NI_PATTERN_INDEX),
-    FAULT("failed in ncclIbRoceGetVersionNum", "2.23.4-2.32.3", GID_SEARCH_WRONG, 0),
+    FAULT("ibv_modify_qp failed with ", NCCL, ALL, NETWORK, VERBS_CONNECT, NI_PATTERN_LAST),
+    FAULT("ibv_query_gid failed with error", NCCL, ALL, NETWORK, VERBS_GID, NI_PATTERN_INDEX),
+    FAULT("failed in ncclIbRoceGetVersionNum", NCCL, "2.23.4-2.32.3", INIT, GID_SEARCH_WRONG, 0),
     BECAUSE(
-        "ibv_create_%{cq|qp} failed with error Cannot", ALL, LOG_PINNED, WARN,
+        "ibv_create_%{cq|qp} failed with error Cannot", NCCL, ALL, NETWORK, LOG_PINNED, WARN,
         "the HCA's queues could not be made: the limit of locked memory is too low, or where it "
         "is unlimited, the connections to so many ranks use up the HCA's queues"),
-    FAULT("ibv_%{iova2|reg_mr|_cq|_qp|dmabuf_mr} failed with error Cannot", ALL, LOG_PINNED, WARN),
-    FAULT("ibv_%{reg_mr failed|iova2 failed} with error Bad address", ALL, GDR_DRIVER_ORDER, 0),
-    FAULT("Please set max locked memory", "UCX", MEMLOCK_TOO_LOW, 0),
-    FAULT("ibv_reg_dmabuf_mr failed with error", ALL, VERBS_DMABUF, WARN | FATAL),
-    FAULT("ibv_%{ failed with error Resource temporarily}", ALL, RDMA_CGROUP_LOW, 0),
-    FAULT("Got completion %{error 4,|status=4 |ERR(4)}", ALL, IOMMU_TRANSLATED, 0),
-    FAULT("Got completion %{error 12|status=12|ERR(12)}", ALL, LOG_PEER_SILENT, 0),
-    FAULT("Got completion %{error 13|status=13|ERR(13)}", ALL, LOG_PEER_SILENT, 0),
-    FAULT("Got completion %{error 5,|status=5 |ERR(5)}", ALL, LOG_PEER_SILENT, FOLLOWS),
-    BECAUSE("Got completion %{error 9,|status=9 |ERR(9)}", ALL, LOG_RDMA_REMOTE, 0,
+    FAULT("ibv_%{iova2|reg_mr|_cq|_qp|dmabuf_mr} failed with error Cannot", NCCL, ALL, NETWORK,
+          LOG_PINNED, WARN),
+    FAULT("ibv_%{reg_mr failed|iova2 failed} with error Bad address", NCCL, ALL, NETWORK,
+          GDR_DRIVER_ORDER, 0),
+    FAULT("Please set max locked memory", UCX, "all", NETWORK, MEMLOCK_TOO_LOW, 0),
+    FAULT("ibv_reg_dmabuf_mr failed with error", NCCL, ALL, NETWORK, VERBS_DMABUF, WARN | FATAL),
+    FAULT("ibv_%{ failed with error Resource temporarily}", NCCL, ALL, NETWORK, RDMA_CGROUP_LOW, 0),
+    FAULT("Got completion %{error 4,|status=4 |ERR(4)}", NCCL, ALL, ANY, IOMMU_TRANSLATED, 0),
+    FAULT("Got completion %{error 12|status=12|ERR(12)}", NCCL, ALL, ANY, LOG_PEER_SILENT, 0),
+    FAULT("Got completion %{error 13|status=13|ERR(13)}", NCCL, ALL, ANY, LOG_PEER_SILENT, 0),
+    FAULT("Got completion %{error 5,|status=5 |ERR(5)}", NCCL, ALL, ANY, LOG_PEER_SILENT, FOLLOWS),
+    BECAUSE("Got completion %{error 9,|status=9 |ERR(9)}", NCCL, ALL, ANY, LOG_RDMA_REMOTE, 0,
             "the other end refused this rank's request, which does not fit its queue pair or its "
             "memory"),
-    BECAUSE("Got completion %{error 10|status=10|ERR(10)}", ALL, LOG_RDMA_REMOTE, 0,
+    BECAUSE("Got completion %{error 10|status=10|ERR(10)}", NCCL, ALL, ANY, LOG_RDMA_REMOTE, 0,
             "the other end refused this rank's access to its memory, which is not registered for "
             "it, or no longer"),
-    FAULT("Got completion %{error 11|status=11|ERR(11)}", ALL, LOG_RDMA_REMOTE, 0),
-    FAULT("Transport retry count exceeded on %s", "UCX", LOG_PEER_SILENT, 0),
+    FAULT("Got completion %{error 11|status=11|ERR(11)}", NCCL, ALL, ANY, LOG_RDMA_REMOTE, 0),
+    FAULT("Transport retry count exceeded on %s", UCX, "all", ANY, LOG_PEER_SILENT, 0),
     /* uct/ib/mlx5/ib_mlx5_log.c; the completion that NCCL calls status 4 */
-    FAULT("Local protection error on %s (synd", "UCX 1.8-1.19", IOMMU_TRANSLATED, 0),
-    FAULT("Remote access error on %s (synd", "UCX 1.8-1.19", LOG_RDMA_REMOTE, 0),
+    FAULT("Local protection error on %s (synd", UCX, "1.8-1.19", ANY, IOMMU_TRANSLATED, 0),
+    FAULT("Remote access error on %s (synd", UCX, "1.8-1.19", ANY, LOG_RDMA_REMOTE, 0),
     /* uct/ib/base/ib_device.c, ib_iface.c */
     BECAUSE(
-        "ibv_create_cq(cqe=%d) failed: Cannot allocate", "UCX 1.3-1.19", LOG_PINNED, 0,
+        "ibv_create_cq(cqe=%d) failed: Cannot allocate", UCX, "1.3-1.19", NETWORK, LOG_PINNED, 0,
         "UCX could not make its completion queue: the limit of locked memory (ulimit -l) is too "
         "low"),
     /* uct/tcp/tcp_ep.c */
-    BECAUSE("tcp_ep %x (state=%{: send(|: recv(}%d) failed", "UCX 1.8-1.19", LOG_LIBRARY, 0,
+    BECAUSE("tcp_ep %x (state=%{: send(|: recv(}%d) failed", UCX, "1.8-1.19", ANY, LOG_LIBRARY, 0,
             "UCX lost its TCP connection to another process: that has ended, or the pods' network "
             "does not let them talk; UCX_NET_DEVICES chooses the interface"),
     /* ucp/core/ucp_context.c: a warning, and usually harmless */
-    BECAUSE("UCP version is incompatible, required: ", "UCX 1.3-1.19", LOG_LIBRARY, IF_FAILED,
+    BECAUSE("UCP version is incompatible, required: ", UCX, "1.3-1.19", ANY, LOG_LIBRARY, IF_FAILED,
             "the process found an older UCX than its program was built for: another libucp stands "
             "before the right one (LD_LIBRARY_PATH). The image's owner mends it"),
-    BECAUSE("UCX  ERROR %r", "UCX 1.3-1.19", LOG_LIBRARY, GENERAL,
+    BECAUSE("UCX  ERROR %r", UCX, "1.3-1.19", ANY, LOG_LIBRARY, GENERAL,
             "UCX, over which the program or MPI talks, reports an error"),
     /* rdma_endpoint.cpp, rdma_context.cpp */
-    FAULT("Failed to modify QP to RTR, check mtu, gid", "Mooncake 0.3", VERBS_CONNECT, 0),
-    FAULT("Failed to register memory %x: Cannot allocate", "Mooncake 0.3", LOG_PINNED, 0),
-    BECAUSE("Failed to register memory %x: %{Invalid|Bad address|not supported}", "Mooncake 0.3",
-            LOG_LIBRARY, 0,
+    FAULT("Failed to modify QP to RTR, check mtu, gid", MOONCAKE, "0.3", NETWORK, VERBS_CONNECT, 0),
+    FAULT("Failed to register memory %x: Cannot allocate", MOONCAKE, "0.3", NETWORK, LOG_PINNED, 0),
+    BECAUSE("Failed to register memory %x: %{Invalid|Bad address|not supported}", MOONCAKE, "0.3",
+            ANY, LOG_LIBRARY, 0,
             "Mooncake could not register memory with the HCA: for GPU memory the node needs "
             "nvidia_peermem, or a driver with DMA-BUF. The cluster admin loads it"),
     /* worker_pool.cpp, transfer_metadata_plugin.cpp; the words of ibv_wc_status_str */
-    FAULT("Process failed for slice (%{: transport retry counter}", "Mooncake 0.3", LOG_PEER_SILENT,
-          0),
-    FAULT("Process failed for slice (%{: local protection error}", "Mooncake 0.3", IOMMU_TRANSLATED,
-          0),
-    FAULT("Process failed for slice (%{: remote access error}", "Mooncake 0.3", LOG_RDMA_REMOTE, 0),
-    BECAUSE("Process failed for slice (", "Mooncake 0.3", LOG_LIBRARY, FOLLOWS,
+    FAULT("Process failed for slice (%{: transport retry counter}", MOONCAKE, "0.3", ANY,
+          LOG_PEER_SILENT, 0),
+    FAULT("Process failed for slice (%{: local protection error}", MOONCAKE, "0.3", ANY,
+          IOMMU_TRANSLATED, 0),
+    FAULT("Process failed for slice (%{: remote access error}", MOONCAKE, "0.3", ANY,
+          LOG_RDMA_REMOTE, 0),
+    BECAUSE("Process failed for slice (", MOONCAKE, "0.3", ANY, LOG_LIBRARY, FOLLOWS,
             "a transfer of Mooncake's over RDMA failed"),
-    BECAUSE("failed to get IP address of peer server", "Mooncake 0.3", LOG_LIBRARY, 0,
+    BECAUSE("failed to get IP address of peer server", MOONCAKE, "0.3", NAMES, LOG_LIBRARY, 0,
             "the name of another pod does not resolve for Mooncake (DNS, the headless Service)"),
     /* ---- NVSHMEM: modules/transport/ibgda/ibgda.cpp, host/transport/transport.cpp ---- */
-    BECAUSE("is not enumerated as an mlx5 device", "NVSHMEM 2.7-3.4", LOG_LIBRARY, IF_FAILED,
+    BECAUSE("is not enumerated as an mlx5 device", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, IF_FAILED,
             "the transport IBGDA of NVSHMEM needs NVIDIA HCAs (mlx5), and this one is of another "
             "maker"),
-    BECAUSE("neither nv_peer_mem, or nvidia_peermem detected", "NVSHMEM 2.7-3.4", LOG_LIBRARY,
+    BECAUSE("neither nv_peer_mem, or nvidia_peermem detected", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY,
             IF_FAILED,
             "NVSHMEM leaves its RDMA transports out, because nvidia_peermem is not loaded on the "
             "node, or does not show itself there. The cluster admin loads it"),
-    BECAUSE("Peer GPU %d is not accessible, exiting", "NVSHMEM 2.7-3.4", LOG_LIBRARY, FOLLOWS,
+    BECAUSE("Peer GPU %d is not accessible, exiting", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
             "NVSHMEM needs P2P between the GPUs of a node, or an RDMA transport"),
-    BECAUSE("cannot allocate mlx5dv_devx_uar", "NVSHMEM 2.7-3.4", LOG_LIBRARY, 0,
+    BECAUSE("cannot allocate mlx5dv_devx_uar", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, 0,
             "the transport IBGDA of NVSHMEM may not use the HCA directly (DEVX), or its doorbells "
             "are used up: capabilities of the pod, fewer UCX threads"),
-    BECAUSE("Unable to create ah", "NVSHMEM 2.7-3.4", LOG_LIBRARY, 0,
+    BECAUSE("Unable to create ah", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, 0,
             "NVSHMEM could not address the other end: the GID at NVSHMEM_IB_GID_INDEX is wrong, or "
             "there is no route to it"),
-    BECAUSE("init.cu:%d: non-zero status: %d ", "NVSHMEM 2.7-3.4", LOG_LIBRARY, GENERAL | FOLLOWS,
-            "NVSHMEM could not begin; the lines before this one may say why"),
-    BECAUSE("Unable to initialize any transports", "NVSHMEM 2.7-3.4", LOG_LIBRARY, FOLLOWS,
+    BECAUSE("init.cu:%d: non-zero status: %d ", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY,
+            GENERAL | FOLLOWS, "NVSHMEM could not begin; the lines before this one may say why"),
+    BECAUSE("Unable to initialize any transports", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
             "NVSHMEM found no transport between the nodes"),
-    BECAUSE("nvshmem initialization failed", "NVSHMEM 2.7-3.4", LOG_LIBRARY, FOLLOWS,
+    BECAUSE("nvshmem initialization failed", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
             "NVSHMEM could not begin"),
     /* ---- aws-ofi-nccl: nccl_ofi_net.cpp, nccl_ofi_rdma.cpp ---- */
-    BECAUSE("OFI fi_getinfo() call failed: No data available", "aws-ofi-nccl 1.2-1.17", LOG_PLUGIN,
+    BECAUSE("OFI fi_getinfo() call failed: No data available", OFI, "1.2-1.17", INIT, LOG_PLUGIN,
             WHY,
             "the network plugin aws-ofi-nccl was loaded and found no device of its provider (EFA): "
             "the pod has none (vpc.amazonaws.com/efa), or its library does not see it"),
     BECAUSE(
-        "NET/OFI Couldn't set FI_OPT_", "aws-ofi-nccl 1.5-1.17", LOG_PLUGIN, 0,
+        "NET/OFI Couldn't set FI_OPT_", OFI, "1.5-1.17", INIT, LOG_PLUGIN, 0,
         "libfabric refused an option of the network plugin aws-ofi-nccl: the image has an older "
         "libfabric than the plugin was built for, or finds another one first"),
-    BECAUSE("NET/OFI Couldn't initialize endpoint", "aws-ofi-nccl 1.2-1.17", LOG_PLUGIN, FOLLOWS,
+    BECAUSE("NET/OFI Couldn't initialize endpoint", OFI, "1.2-1.17", INIT, LOG_PLUGIN, FOLLOWS,
             "the network plugin aws-ofi-nccl could not set up its connection"),
-    BECAUSE("NET/OFI Failed to initialize %s protocol", "aws-ofi-nccl 1.9-1.17", LOG_PLUGIN,
+    BECAUSE("NET/OFI Failed to initialize %s protocol", OFI, "1.9-1.17", INIT, LOG_PLUGIN,
             WHY | FOLLOWS, "the network plugin aws-ofi-nccl was loaded, and gave up"),
-    BECAUSE("NET/gIB : No device found", "log gIB", LOG_PLUGIN, WHY,
+    BECAUSE("NET/gIB : No device found", GIB, "log", INIT, LOG_PLUGIN, WHY,
             "the network plugin gIB was loaded and found no device: the pod has no RDMA interface, "
             "or its device nodes are missing"),
-    BECAUSE("aws-ofi-nccl initialization failed", "aws-ofi-nccl 1.9-1.17", LOG_PLUGIN,
-            WHY | FOLLOWS, "the network plugin aws-ofi-nccl was loaded, and gave up"),
+    BECAUSE("aws-ofi-nccl initialization failed", OFI, "1.9-1.17", INIT, LOG_PLUGIN, WHY | FOLLOWS,
+            "the network plugin aws-ofi-nccl was loaded, and gave up"),
     /* IBV_EVENT_QP_ACCESS_ERR, IBV_EVENT_QP_REQ_ERR (libibverbs ibv_event_type_str): the end that
        refuses sees them, the other one a completion error */
-    BECAUSE("async fatal event%{local access violation|invalid request local}", "2.23.4-2.32.3",
-            LOG_RDMA_REMOTE, FOLLOWS, "this end refused an access of the other one"),
-    BECAUSE("Got async event : %{local access violation|invalid request local}", "2.17-2.19.4",
-            LOG_RDMA_REMOTE, FOLLOWS, "this end refused an access of the other one"),
-    FAULT("async fatal event", "2.23.4-2.32.3", LOG_HCA_FATAL, 0),
-    FAULT("Got async event : %{fatal|catastrophic|work queue}", "2.17-2.19.4", LOG_HCA_FATAL, 0),
-    BECAUSE("Got %{event: port error|event : port error}", ALL, LOG_HCA_PORT, 0,
+    BECAUSE("async fatal event%{local access violation|invalid request local}", NCCL,
+            "2.23.4-2.32.3", ANY, LOG_RDMA_REMOTE, FOLLOWS,
+            "this end refused an access of the other one"),
+    BECAUSE("Got async event : %{local access violation|invalid request local}", NCCL,
+            "2.17-2.19.4", ANY, LOG_RDMA_REMOTE, FOLLOWS,
+            "this end refused an access of the other one"),
+    FAULT("async fatal event", NCCL, "2.23.4-2.32.3", RUNNING, LOG_HCA_FATAL, 0),
+    FAULT("Got async event : %{fatal|catastrophic|work queue}", NCCL, "2.17-2.19.4", RUNNING,
+          LOG_HCA_FATAL, 0),
+    BECAUSE("Got %{event: port error|event : port error}", NCCL, ALL, RUNNING, LOG_HCA_PORT, 0,
             "the port went down while the job ran"),
-    FAULT("Got %{event: port active|event : port active}", ALL, LOG_HCA_PORT, FOLLOWS),
-    FAULT("Got %{async event|async error event}", ALL, LOG_HCA_PORT, 0),
-    FAULT("unknown event type (18)", "2.23.4-2.28.3", LOG_HCA_PORT, 0),
-    FAULT("GID table changed", "2.28.3-2.32.3", LOG_HCA_PORT, 0),
-    BECAUSE("GID refreshed: idx ", "2.31.2, 2.32.3", LOG_HCA_PORT, FOLLOWS,
+    FAULT("Got %{event: port active|event : port active}", NCCL, ALL, RUNNING, LOG_HCA_PORT,
+          FOLLOWS),
+    FAULT("Got %{async event|async error event}", NCCL, ALL, RUNNING, LOG_HCA_PORT, 0),
+    FAULT("unknown event type (18)", NCCL, "2.23.4-2.28.3", RUNNING, LOG_HCA_PORT, 0),
+    FAULT("GID table changed", NCCL, "2.28.3-2.32.3", RUNNING, LOG_HCA_PORT, 0),
+    BECAUSE("GID refreshed: idx ", NCCL, "2.31.2, 2.32.3", RUNNING, LOG_HCA_PORT, FOLLOWS,
             "a port's address changed while the job ran, and NCCL took the new one"),
-    BECAUSE("GID info query failed (", "2.31.2, 2.32.3", LOG_HCA_PORT, 0,
+    BECAUSE("GID info query failed (", NCCL, "2.31.2, 2.32.3", RUNNING, LOG_HCA_PORT, 0,
             "a port's address changed while the job ran, and NCCL could not read the new one"),
-    BECAUSE("marking device with fatal error after GID-change", "2.31.2, 2.32.3", LOG_HCA_FATAL, 0,
+    BECAUSE("marking device with fatal error after GID-change", NCCL, "2.31.2, 2.32.3", RUNNING,
+            LOG_HCA_FATAL, 0,
             "a port's address changed while the job ran, and NCCL gave the HCA up"),
-    FAULT("Device %d marked as failed", "2.29.7-2.32.3", LOG_HCA_FATAL, 0),
+    FAULT("Device %d marked as failed", NCCL, "2.29.7-2.32.3", RUNNING, LOG_HCA_FATAL, 0),
     /* ---- memory, CUDA, the process ---- */
-    FAULT("Too many open files", "strerror", LOG_FILES, 0),
+    FAULT("Too many open files", LIBC, "all", ANY, LOG_FILES, 0),
     /* misc/shmutils.cc; up to 2.20.5 without the error. transport/shm.cc, proxy.cc: the name of a
        segment that a peer made by cuMem is empty */
-    FAULT("Error while creating shared memory segment %{No space left}", "2.21.5-2.32.3",
+    FAULT("Error while creating shared memory segment %{No space left}", NCCL, "2.21.5-2.32.3", ANY,
           SHM_DEFAULT, 0),
-    FAULT("Error while attaching to shared memory segment %{/dev/shm/nccl- (size}", "2.24.3-2.32.3",
-          LOG_CUMEM, 0),
-    BECAUSE("Error while attaching to shared memory segment ", ALL, LOG_SHM, FOLLOWS,
+    FAULT("Error while attaching to shared memory segment %{/dev/shm/nccl- (size}", NCCL,
+          "2.24.3-2.32.3", NETWORK, LOG_CUMEM, 0),
+    BECAUSE("Error while attaching to shared memory segment ", NCCL, ALL, NETWORK, LOG_SHM, FOLLOWS,
             "the file of another rank in /dev/shm is not there: that rank has ended, or its "
             "/dev/shm is another one"),
-    BECAUSE("Error while creating shared memory segment ", ALL, LOG_SHM, FOLLOWS,
+    BECAUSE("Error while creating shared memory segment ", NCCL, ALL, NETWORK, LOG_SHM, FOLLOWS,
             "a file in /dev/shm could not be made, for the reason that the line or the one before "
             "it gives"),
-    FAULT("failed to extend /dev/shm/%s %{No space left}", "2.21.5-2.32.3", SHM_DEFAULT, 0),
-    BECAUSE("failed to extend /dev/shm/%s", ALL, LOG_SHM, FOLLOWS,
+    FAULT("failed to extend /dev/shm/%s %{No space left}", NCCL, "2.21.5-2.32.3", ANY, SHM_DEFAULT,
+          0),
+    BECAUSE("failed to extend /dev/shm/%s", NCCL, ALL, NETWORK, LOG_SHM, FOLLOWS,
             "a file in /dev/shm could not be made as large as NCCL needs it"),
-    BECAUSE("failed to create shared memory file", "2.21.5-2.32.3", LOG_SHM, 0,
+    BECAUSE("failed to create shared memory file", NCCL, "2.21.5-2.32.3", NETWORK, LOG_SHM, 0,
             "a file in /dev/shm could not be made"),
-    FAULT("allocate failed%{ : No space|: No space}", "2.8.3", SHM_DEFAULT, 0),
-    BECAUSE("insufficient shared memory (shm)", "torch 2.2-2.9", SHM_DEFAULT, 0,
+    FAULT("allocate failed%{ : No space|: No space}", NCCL, "2.8.3", ANY, SHM_DEFAULT, 0),
+    BECAUSE("insufficient shared memory (shm)", TORCH, "2.2-2.9", ANY, SHM_DEFAULT, 0,
             "a process of a DataLoader died of a bus error: usually /dev/shm is full"),
-    FAULT("Failed to bind NVLink SHARP", "2.27.3-2.32.3", LOG_CUDA_FABRIC, WARN | MORE),
-    FAULT("Cuda failure ", ALL, LOG_CUDA, WARN | MORE),
-    FAULT("HIP failure ", "log RCCL", LOG_CUDA, WARN | MORE),
-    FAULT("HIP failure: ", "log RCCL 2.27.7", LOG_CUDA, WARN | MORE),
-    BECAUSE("P2P is disabled between NVLINK connected GPUs", "2.17-2.32.3", LOG_GPU_FAILED, 0,
+    FAULT("Failed to bind NVLink SHARP", NCCL, "2.27.3-2.32.3", ANY, LOG_CUDA_FABRIC, WARN | MORE),
+    FAULT("Cuda failure ", NCCL, ALL, ANY, LOG_CUDA, WARN | MORE),
+    FAULT("HIP failure ", RCCL, "log", ANY, LOG_CUDA, WARN | MORE),
+    FAULT("HIP failure: ", RCCL, "log 2.27.7", ANY, LOG_CUDA, WARN | MORE),
+    BECAUSE("P2P is disabled between NVLINK connected GPUs", NCCL, "2.17-2.32.3", ANY,
+            LOG_GPU_FAILED, 0,
             "NVLink joins these GPUs, and the driver allows no P2P over it: a fault of the GPU or "
             "the NVLink, or a virtual machine that does not pass it on"),
-    BECAUSE("nvmlDeviceGetHandleByPciBusId() failed: Not Found", "2.17-2.32.3", JOB_HOSTID_SAME, 0,
+    BECAUSE("nvmlDeviceGetHandleByPciBusId() failed: Not Found", NCCL, "2.17-2.32.3", INIT,
+            JOB_HOSTID_SAME, 0,
             "a rank that counts as one of this host has a GPU that this container does not have: "
             "pods of one node with one host name, each with its own GPUs, need an NCCL_HOSTID of "
             "their own, or one pod with all GPUs"),
     BECAUSE(
-        "Attribute %s of node %s not found", ALL, USER_TOPO_UNREADABLE, FATAL | WARN,
+        "Attribute %s of node %s not found", NCCL, ALL, INIT, USER_TOPO_UNREADABLE, FATAL | WARN,
         "the topology lacks this attribute: the file that NCCL_TOPO_FILE names, or the one that "
         "a virtual machine brings (/var/run/nvidia-topologyd), does not fit the node"),
-    BECAUSE("Attempt to use communicator before the previous", ALL, LOG_WARN, 0,
+    BECAUSE("Attempt to use communicator before the previous", NCCL, ALL, ANY, LOG_WARN, 0,
             "the program used a communicator while an earlier call for it had not ended: an error "
             "of the program, or it was built for another NCCL"),
-    FAULT("Mismatched collective detected", "log 2.4.8", LOG_COLLECTIVE, 0),
-    FAULT("Your program may be hanging, this may be caused by a collective mismatch", "log 2.7.8",
-          LOG_COLLECTIVE, 0),
-    BECAUSE("Invalid rank requested : %d/%d", ALL, JOB_RANK_TWICE, 0,
+    FAULT("Mismatched collective detected", NCCL, "log 2.4.8", RUNNING, LOG_COLLECTIVE, 0),
+    FAULT("Your program may be hanging, this may be caused by a collective mismatch", NCCL,
+          "log 2.7.8", RUNNING, LOG_COLLECTIVE, 0),
+    BECAUSE("Invalid rank requested : %d/%d", NCCL, ALL, BOOTSTRAP, JOB_RANK_TWICE, 0,
             "a process has a number that is not below the number of ranks: more processes were "
             "started than the world size that they were told"),
-    BECAUSE("failed to open CUDA IPC handle : ", "log 2.7.8", LOG_CUDA, MORE,
+    BECAUSE("failed to open CUDA IPC handle : ", NCCL, "log 2.7.8", ANY, LOG_CUDA, MORE,
             "a GPU could not open the memory of another one on its node"),
     BECAUSE(
-        "Failed to find reverse path from remNode", "2.17-2.32.3, log RCCL", LOG_WARN, 0,
+        "Failed to find reverse path from remNode", NCCL, "2.17-2.32.3, log RCCL", ANY, LOG_WARN, 0,
         "the links between the GPUs, as the node shows them, lead to GPUs that are not there: a "
         "virtual machine, or a part of the GPUs. A newer NCCL or RCCL may cope"),
-    BECAUSE("Failed call to cuDeviceGet: CUDA_ERROR_INVALID_DEVICE", "log jax 0.4", LOG_CUDA_DEVICE,
-            0,
+    BECAUSE("Failed call to cuDeviceGet: CUDA_ERROR_INVALID_DEVICE", JAX, "log 0.4", ANY,
+            LOG_CUDA_DEVICE, 0,
             "the process uses a GPU that it was not given (CUDA_VISIBLE_DEVICES, the scheduler)"),
-    FAULT("Test CUDA failure ", "nccl-tests 2.0-2.17", LOG_CUDA, MORE),
-    FAULT("Failed to CUDA calloc", ALL, LOG_CUDA_MEMORY, 0),
-    FAULT("Duplicate GPU detected", "2.17-2.29.7", LOG_GPU_SHARED, 0),
-    FAULT("Multiple %{anks} %{using the same GPU}", "2.30.3-2.32.3", LOG_GPU_SHARED, 0),
+    FAULT("Test CUDA failure ", TESTS, "2.0-2.17", ANY, LOG_CUDA, MORE),
+    FAULT("Failed to CUDA calloc", NCCL, ALL, ANY, LOG_CUDA_MEMORY, 0),
+    FAULT("Duplicate GPU detected", NCCL, "2.17-2.29.7", INIT, LOG_GPU_SHARED, 0),
+    FAULT("Multiple %{anks} %{using the same GPU}", NCCL, "2.30.3-2.32.3", INIT, LOG_GPU_SHARED, 0),
     /* ---- beside NCCL ---- */
-    PROGRAM("Traceback (most recent call last):", "Python 3", TRACEBACK),
-    PROGRAM("Exception ignored in", "Python 3", IGNORED),
-    PROGRAM("what():  %r", "libstdc++", THROWN),
+    PROGRAM("Traceback (most recent call last):", PYTHON, "3", TRACEBACK),
+    PROGRAM("Exception ignored in", PYTHON, "3", IGNORED),
+    PROGRAM("what():  %r", LIBC, "libstdc++", THROWN),
     /* ProcessGroupNCCL.cpp; the watchdog's other errors follow from those that NCCL names */
-    PROGRAM("watchdog thread terminated with exception: CUDA error", "torch 2.0-2.11", THROWN),
-    PROGRAM("terminate called without an active exception", "libstdc++", THROWN),
-    PROGRAM("Fatal Python error: %r", "Python 3", THROWN),
-    PROGRAM("WorkNCCL(SeqNum=%d, OpType=%s NumelIn=%d, NumelOut=%d, Timeout(ms)=%d",
-            "torch 2.1-2.11", WAIT),
-    PROGRAM("WorkNCCL(SeqNum=%d, OpType=%s Timeout(ms)=%d", "torch 1.13-2.0", SHORT),
-    PROGRAM("PG GUID %s Rank %d]%{work sequence id: }%d PG status: last enqueued work: %d",
-            "torch 2.5-2.11", GROUP),
-    PROGRAM("ast enqueued NCCL work: %d, last completed", "torch 2.3-2.11", CALLED),
-    PROGRAM("An unbatched P2P op (send/recv) was called", "log torch 2.11", P2P),
-    PROGRAM("Root Cause (first observed failure)", "torch 1.9-2.11", FIRST),
-    PROGRAM("rank      : %d (local_rank: ", "torch 1.9-2.11", RANK),
-    PROGRAM("exitcode  : %d (pid: %d)", "torch 1.9-2.11", EXITCODE),
+    PROGRAM("watchdog thread terminated with exception: CUDA error", TORCH, "2.0-2.11", THROWN),
+    PROGRAM("terminate called without an active exception", LIBC, "libstdc++", THROWN),
+    PROGRAM("Fatal Python error: %r", PYTHON, "3", THROWN),
+    PROGRAM("WorkNCCL(SeqNum=%d, OpType=%s NumelIn=%d, NumelOut=%d, Timeout(ms)=%d", TORCH,
+            "2.1-2.11", WAIT),
+    PROGRAM("WorkNCCL(SeqNum=%d, OpType=%s Timeout(ms)=%d", TORCH, "1.13-2.0", SHORT),
+    PROGRAM("PG GUID %s Rank %d]%{work sequence id: }%d PG status: last enqueued work: %d", TORCH,
+            "2.5-2.11", GROUP),
+    PROGRAM("ast enqueued NCCL work: %d, last completed", TORCH, "2.3-2.11", CALLED),
+    PROGRAM("An unbatched P2P op (send/recv) was called", TORCH, "log 2.11", P2P),
+    PROGRAM("Root Cause (first observed failure)", TORCH, "1.9-2.11", FIRST),
+    PROGRAM("rank      : %d (local_rank: ", TORCH, "1.9-2.11", RANK),
+    PROGRAM("exitcode  : %d (pid: %d)", TORCH, "1.9-2.11", EXITCODE),
     /* lightning_fabric/utilities/distributed.py, and before it pytorch_lightning */
-    PROGRAM("GLOBAL_RANK: %d, MEMBER: %d/%d", "Lightning 1.0-2.5", MEMBER),
-    PROGRAM("All distributed processes registered", "Lightning 1.2-2.5", MET),
-    PROGRAM("Worker %s pid %d died, exit code: %d", "vLLM 0.4-0.6", DIED),
-    PROGRAM("failed (exitcode: %d) local_rank: %d (pid: %d)", "torch 1.9-2.11", FAILED),
-    PROGRAM("SignalException: Process %d got signal: %d", "torch 1.10-2.11", TERM),
-    PROGRAM(": task %d: %r", "Slurm 20-25", TASK),
-    PROGRAM("mpirun noticed that process rank %d with PID %d on node %s exited on signal %d",
-            "Open MPI 1.6-4.1", EXITED),
-    PROGRAM("Segmentation fault", "bash, Open MPI, faulthandler", SIGNAL_11),
-    PROGRAM("Bus error (core dumped)", "bash", SIGNAL_7),
-    PROGRAM("Floating point exception", "bash, Open MPI", SIGNAL_8),
-    PROGRAM("Illegal instruction", "bash, Open MPI", SIGNAL_4),
-    PROGRAM("oom_kill event", "Slurm 20-25", SIGNAL_9),
-    FAULT("Detected mismatch between collectives", "torch 1.11-2.11", LOG_COLLECTIVE, 0),
-    FAULT("Watchdog caught collective operation", "torch 2.2-2.11", LOG_TIMEOUT, 0),
-    FAULT("Heartbeat monitor timed out", "torch 2.3", LOG_TIMEOUT, 0),
-    FAULT("watchdog got stuck for", "torch 2.4-2.9", LOG_TIMEOUT, 0),
-    BECAUSE("but store->get(%{got error: Socket Timeout|got error: wait timeout}", "torch 2.0-2.11",
-            LOG_RENDEZVOUS, 0,
+    PROGRAM("GLOBAL_RANK: %d, MEMBER: %d/%d", LIGHTNING, "1.0-2.5", MEMBER),
+    PROGRAM("All distributed processes registered", LIGHTNING, "1.2-2.5", MET),
+    PROGRAM("Worker %s pid %d died, exit code: %d", VLLM, "0.4-0.6", DIED),
+    PROGRAM("failed (exitcode: %d) local_rank: %d (pid: %d)", TORCH, "1.9-2.11", FAILED),
+    PROGRAM("SignalException: Process %d got signal: %d", TORCH, "1.10-2.11", TERM),
+    PROGRAM(": task %d: %r", SLURM, "20-25", TASK),
+    PROGRAM("mpirun noticed that process rank %d with PID %d on node %s exited on signal %d", MPI,
+            "1.6-4.1", EXITED),
+    PROGRAM("Segmentation fault", SHELL, "bash, Open MPI, faulthandler", SIGNAL_11),
+    PROGRAM("Bus error (core dumped)", SHELL, "bash", SIGNAL_7),
+    PROGRAM("Floating point exception", SHELL, "bash, Open MPI", SIGNAL_8),
+    PROGRAM("Illegal instruction", SHELL, "bash, Open MPI", SIGNAL_4),
+    PROGRAM("oom_kill event", SLURM, "20-25", SIGNAL_9),
+    FAULT("Detected mismatch between collectives", TORCH, "1.11-2.11", RUNNING, LOG_COLLECTIVE, 0),
+    FAULT("Watchdog caught collective operation", TORCH, "2.2-2.11", RUNNING, LOG_TIMEOUT, 0),
+    FAULT("Heartbeat monitor timed out", TORCH, "2.3", RUNNING, LOG_TIMEOUT, 0),
+    FAULT("watchdog got stuck for", TORCH, "2.4-2.9", RUNNING, LOG_TIMEOUT, 0),
+    BECAUSE("but store->get(%{got error: Socket Timeout|got error: wait timeout}", TORCH,
+            "2.0-2.11", STORE, LOG_RENDEZVOUS, 0,
             "rank 0 did not begin this communicator in time: it came later, stands elsewhere, or "
             "has died; its store did answer"),
-    FAULT("but store->get(%{got error}", "torch 2.0-2.9", LOG_RENDEZVOUS, 0),
-    BECAUSE("DistStoreError: wait timeout after", "torch 2.7-2.11", LOG_RENDEZVOUS, 0,
+    FAULT("but store->get(%{got error}", TORCH, "2.0-2.9", STORE, LOG_RENDEZVOUS, 0),
+    BECAUSE("DistStoreError: wait timeout after", TORCH, "2.7-2.11", STORE, LOG_RENDEZVOUS, 0,
             "the others did not come to the store in time: one of them came later, stands "
             "elsewhere, or has died; the store did answer"),
-    FAULT("The server socket has failed to listen", "torch 1.10-2.11", LOG_PORT, 0),
-    BECAUSE("The client socket has timed out", "torch 2.0-2.11", LOG_RENDEZVOUS, NO_STORE,
+    FAULT("The server socket has failed to listen", TORCH, "1.10-2.11", STORE, LOG_PORT, 0),
+    BECAUSE("The client socket has timed out", TORCH, "2.0-2.11", STORE, LOG_RENDEZVOUS, NO_STORE,
             "rank 0's store did not answer: rank 0 has not started, has ended, or cannot be "
             "reached"),
-    BECAUSE("seconds waiting for clients. %d/%d clients joined", "torch 2.1-2.11",
+    BECAUSE("seconds waiting for clients. %d/%d clients joined", TORCH, "2.1-2.11", STORE,
             LOG_RANKS_MISSING, GAVE_UP,
             "rank 0 gave up, because not all ranks had come to its store in time"),
-    BECAUSE("network addresses of (%{cannot be retrieved (gai error}", "torch 1.10-2.11",
+    BECAUSE("network addresses of (%{cannot be retrieved (gai error}", TORCH, "1.10-2.11", NAMES,
             LOG_RENDEZVOUS, LATE,
             "the name of rank 0's host does not resolve: the headless Service of that name is "
             "missing, or the pod is not ready and publishNotReadyAddresses is not set"),
     BECAUSE("TCP client failed to connect/validate to host %s - retrying%{failed to recv, got 0}",
-            "torch 2.4-2.11", LOG_RENDEZVOUS, LATE,
+            TORCH, "2.4-2.11", STORE, LOG_RENDEZVOUS, LATE,
             "rank 0's port accepts a connection and closes it at once, again and again: a sidecar "
             "proxy stands in front of it, or rank 0's store has ended"),
-    FAULT("failed to recv, got 0 bytes", "torch 2.2-2.9", LOG_RENDEZVOUS, FOLLOWS | LATE),
+    FAULT("failed to recv, got 0 bytes", TORCH, "2.2-2.9", STORE, LOG_RENDEZVOUS, FOLLOWS | LATE),
     /* gloo/transport/tcp: each rank tells the address of its own host name */
     BECAUSE(
-        "Gloo connectFullMesh failed", "torch 2.3-2.11", LOG_LIBRARY, 0,
+        "Gloo connectFullMesh failed", TORCH, "2.3-2.11", ANY, LOG_LIBRARY, 0,
         "Gloo, torch's library for the CPU, could not connect its ranks: set GLOO_SOCKET_IFNAME "
         "to the interface that all nodes share; without it each rank tells the address of its "
         "host name, which may be 127.0.0.1"),
     /* dynamic_rendezvous.py, c10d_rendezvous_backend.py, api.py */
     BECAUSE(
-        "has failed to send a keep-alive heartbeat", "torch 1.9-2.11", LOG_RENDEZVOUS,
+        "has failed to send a keep-alive heartbeat", TORCH, "1.9-2.11", RUNNING, LOG_RENDEZVOUS,
         IF_FAILED | FOLLOWS,
         "torchrun lost its rendezvous store in the middle of the run: the torchrun that hosts it "
         "ended, or was another job's with the same endpoint (each job needs its own port)"),
-    BECAUSE("RendezvousConnectionError: ", "torch 1.9-2.11", LOG_RENDEZVOUS, FOLLOWS,
+    BECAUSE("RendezvousConnectionError: ", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, FOLLOWS,
             "torchrun did not reach its rendezvous store: nobody listens at the endpoint, or it "
             "cannot be reached"),
-    BECAUSE("RendezvousTimeoutError", "torch 1.9-2.11", LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
+    BECAUSE("RendezvousTimeoutError", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
             "not all nodes came to torchrun's rendezvous in time"),
     BECAUSE(
-        "RendezvousClosedError", "torch 1.9-2.11", LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
+        "RendezvousClosedError", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
         "torchrun came to a rendezvous that was over: the job has ended, or its id is used again"),
     /* ---- launchers ---- */
     BECAUSE(
-        "Permission denied (%{publickey|password|keyboard|gssapi}", "OpenSSH 6-10", LOG_LAUNCHER, 0,
+        "Permission denied (%{publickey|password|keyboard|gssapi}", SSH, "6-10", LAUNCHER,
+        LOG_LAUNCHER, 0,
         "the launcher could not log in by ssh: no rank was started on that node. Give the user a "
         "key for it, or take a launcher without ssh"),
-    BECAUSE("Host key verification failed", "OpenSSH 6-10", LOG_LAUNCHER, 0,
+    BECAUSE("Host key verification failed", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
             "ssh does not know the key of that node, so no rank was started on it"),
     BECAUSE(
-        "ssh: Could not resolve hostname %s", "OpenSSH 6-10", LOG_LAUNCHER, 0,
+        "ssh: Could not resolve hostname %s", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
         "the name of a node does not resolve, so no rank was started on it: the headless Service "
         "is missing, or the pod is not ready yet"),
     BECAUSE(
-        "ssh: connect to host %s port %d: %r", "OpenSSH 6-10", LOG_LAUNCHER, 0,
+        "ssh: connect to host %s port %d: %r", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
         "the launcher does not reach the ssh of a node: it does not run there yet, or is not let "
         "through"),
-    BECAUSE("orted: command not found", "bash, Open MPI 1.8-4.1", LOG_LAUNCHER, 0,
+    BECAUSE("orted: command not found", SHELL, "bash, Open MPI 1.8-4.1", LAUNCHER, LOG_LAUNCHER, 0,
             "mpirun's daemon, orted, is not in the PATH of the shell that ssh starts on the nodes: "
             "call mpirun by its full path, or with --prefix"),
     BECAUSE(
-        "A worker died or was killed while executing a task", "Ray 2.3-2.50", LOG_LEFT, 0,
+        "A worker died or was killed while executing a task", RAY, "2.3-2.50", RUNNING, LOG_LEFT, 0,
         "a Ray worker was killed or crashed; the line names its node and pid. Look there for the "
         "kernel's OOM killer and in its own log"),
-    BECAUSE("has been marked dead because the detector has missed", "Ray 2.3-2.50", LOG_LEFT, 0,
-            "Ray lost a node: it was stopped, is overloaded, or its network broke"),
-    BECAUSE("ORTE was unable to reliably start one or more", "Open MPI 1.8-4.1", LOG_LAUNCHER,
+    BECAUSE("has been marked dead because the detector has missed", RAY, "2.3-2.50", RUNNING,
+            LOG_LEFT, 0, "Ray lost a node: it was stopped, is overloaded, or its network broke"),
+    BECAUSE("ORTE was unable to reliably start one or more", MPI, "1.8-4.1", LAUNCHER, LOG_LAUNCHER,
             FOLLOWS,
             "mpirun could not start its daemon on all nodes: ssh, PATH or LD_LIBRARY_PATH "
             "there"),
-    BECAUSE("There are not enough slots available in the system", "Open MPI 1.8-5.0", LOG_LAUNCHER,
-            0, "mpirun was asked for more ranks than its host file has slots"),
-    BECAUSE(" DUE TO TIME LIMIT", "Slurm 20-25", LOG_LEFT, FOLLOWS,
+    BECAUSE("There are not enough slots available in the system", MPI, "1.8-5.0", LAUNCHER,
+            LOG_LAUNCHER, 0, "mpirun was asked for more ranks than its host file has slots"),
+    BECAUSE(" DUE TO TIME LIMIT", SLURM, "20-25", RUNNING, LOG_LEFT, FOLLOWS,
             "Slurm ended the job because its time was over"),
-    BECAUSE(" DUE TO NODE FAILURE", "Slurm 20-25", LOG_LEFT, 0,
+    BECAUSE(" DUE TO NODE FAILURE", SLURM, "20-25", RUNNING, LOG_LEFT, 0,
             "Slurm ended the job because a node failed"),
-    BECAUSE(" DUE TO PREEMPTION", "Slurm 20-25", LOG_LEFT, 0,
+    BECAUSE(" DUE TO PREEMPTION", SLURM, "20-25", RUNNING, LOG_LEFT, 0,
             "Slurm ended the job to give its nodes to another one"),
-    BECAUSE("MPI_INIT has failed because", "Open MPI 1.4-4.1", LOG_LIBRARY, FOLLOWS,
+    BECAUSE("MPI_INIT has failed because", MPI, "1.4-4.1", ANY, LOG_LIBRARY, FOLLOWS,
             "MPI could not begin; the lines before this one say why"),
-    BECAUSE("An error occurred in MPI_Init", "Open MPI 1.4-5.0", LOG_LIBRARY, FOLLOWS,
+    BECAUSE("An error occurred in MPI_Init", MPI, "1.4-5.0", ANY, LOG_LIBRARY, FOLLOWS,
             "MPI could not begin; the lines before this one say why"),
-    FAULT("NCCL error in: %s", "torch 1.8-2.9", LOG_FAILED, FOLLOWS),
-    FAULT("unhandled system error", ALL, LOG_FAILED, FOLLOWS),
-    FAULT("Test NCCL failure ", "nccl-tests 2.0-2.17", LOG_FAILED, FOLLOWS),
-    FAULT("nccl%{SystemError: |RemoteError: |InternalError: |CudaError: |InvalidUsage: }",
-          "torch 1.8-2.9", LOG_FAILED, FOLLOWS),
-    FAULT("x across cluster]", "Ray 2.3-2.50", LOG_LINES_LOST, 0),
+    FAULT("NCCL error in: %s", TORCH, "1.8-2.9", ANY, LOG_FAILED, FOLLOWS),
+    FAULT("unhandled system error", NCCL, ALL, ANY, LOG_FAILED, FOLLOWS),
+    FAULT("Test NCCL failure ", TESTS, "2.0-2.17", ANY, LOG_FAILED, FOLLOWS),
+    FAULT("nccl%{SystemError: |RemoteError: |InternalError: |CudaError: |InvalidUsage: }", TORCH,
+          "1.8-2.9", ANY, LOG_FAILED, FOLLOWS),
+    FAULT("x across cluster]", RAY, "2.3-2.50", ANY, LOG_LINES_LOST, 0),
+    /* ---- words of errors that no row above knows ---- */
+    WORDS("rror: ", 0),
+    WORDS("ERROR", 0),
+    WORDS("FATAL", 0),
+    WORDS("atal: ", 0),
+    WORDS("atal error", 0),
+    WORDS("panic: ", 0),
+    WORDS("CRITICAL", 0),
+    WORDS("Assertion ", 0),
+    WORDS("command not found", 0),
+    WORDS("ailed to ", WEAK),
+    WORDS("annot ", WEAK),
+    WORDS("ould not ", WEAK),
+    WORDS("No such file or directory", WEAK),
+    WORDS("Permission denied", WEAK),
 };
 const unsigned ni_patterns_count = NI_COUNT(ni_patterns);
 
@@ -820,6 +888,7 @@ unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[
 {
     struct places places;
     unsigned n = 0;
+    bool error = false; /* the first row of that kind is enough */
 
     places.cleared = false;
     if (!table.made)
@@ -830,10 +899,13 @@ unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[
         while (row != 0 && !fits(ni_patterns[row - 1].text, table.word[row - 1], &places, p, end,
                                  found[n].capture))
             row = table.next[row];
-        if (row != 0) {
-            found[n].row = &ni_patterns[row - 1];
-            found[n++].at = p;
-        }
+        const bool again = row != 0 && error && ni_patterns[row - 1].take == NI_TAKE_ERROR;
+
+        if (row == 0 || again)
+            continue;
+        error |= ni_patterns[row - 1].take == NI_TAKE_ERROR;
+        found[n].row = &ni_patterns[row - 1];
+        found[n++].at = p;
     }
     return n;
 }

@@ -26,7 +26,47 @@ enum ni_log_take {
     NI_TAKE_CALL, /* a collective is called: the number of those before it */
     NI_TAKE_GID,
     NI_TAKE_ABORT,
-    NI_TAKE_STEP /* row->flags is the enum ni_log_step */
+    NI_TAKE_STEP, /* row->flags is the enum ni_log_step */
+    NI_TAKE_ERROR /* it says that something failed; row->flags: WEAK, or 0 */
+};
+
+/* Who prints a line. */
+enum ni_log_library {
+    NI_LIBRARY_NCCL,
+    NI_LIBRARY_RCCL,
+    NI_LIBRARY_GIB,
+    NI_LIBRARY_JAX,
+    NI_LIBRARY_LIBC,
+    NI_LIBRARY_LIGHTNING,
+    NI_LIBRARY_MOONCAKE,
+    NI_LIBRARY_MPI,
+    NI_LIBRARY_NVSHMEM,
+    NI_LIBRARY_OFI,
+    NI_LIBRARY_PROGRAM,
+    NI_LIBRARY_PYTHON,
+    NI_LIBRARY_RAY,
+    NI_LIBRARY_SHELL,
+    NI_LIBRARY_SLURM,
+    NI_LIBRARY_SSH,
+    NI_LIBRARY_TESTS,
+    NI_LIBRARY_TORCH,
+    NI_LIBRARY_UCX,
+    NI_LIBRARY_VERBS,
+    NI_LIBRARY_VLLM,
+    NI_LIBRARY_END
+};
+
+/* The life of a job, in this order. */
+enum ni_log_stage {
+    NI_STAGE_ANY,       /* of a line: it may be in several */
+    NI_STAGE_LAUNCHER,  /* processes are started on the nodes */
+    NI_STAGE_NAMES,     /* the name of rank 0's host is looked up */
+    NI_STAGE_STORE,     /* the processes meet at rank 0's store */
+    NI_STAGE_BOOTSTRAP, /* NCCL's ranks meet */
+    NI_STAGE_INIT,      /* NCCL chooses networks, reads the topology, computes channels */
+    NI_STAGE_NETWORK,   /* NCCL connects the ranks */
+    NI_STAGE_RUNNING,   /* collectives run */
+    NI_STAGE_END        /* the communicators were destroyed in order */
 };
 
 /* Lines beside NCCL's, for program.c. */
@@ -91,7 +131,8 @@ enum {
     GAVE_UP = 1024,   /* the store closed before all ranks had come */
     NO_STORE = 2048,  /* a rank found no store */
     IF_FAILED = 4096, /* harmless unless something raised an exception or ended with an error */
-    GENERAL = 8192    /* not if another pattern knows the line */
+    GENERAL = 8192,   /* not if another pattern knows the line */
+    WEAK = 16384      /* its words also stand in lines that do not matter */
 };
 
 enum {
@@ -104,15 +145,18 @@ struct ni_pattern {
     /* %s is a word, %d a number, %x a hex number, %{a|b} anything up to one of these, %r the rest.
        A pattern begins with the words by which it is found; its end is open, for NCCL adds to its
        lines. */
-    const char *text,
-        /* versions of NCCL, RCCL, torch, ... whose source has it, or whose log showed it */
-        *versions;
+    const char *text;
+    enum ni_log_library library; /* that prints it */
+    const char *versions;        /* of that library whose source has it, or whose log showed it */
+    enum ni_log_stage stage;     /* of a fault: where in a job's life it stands */
     enum ni_log_take take;
     ni_finding_number id; /* of a fault */
     unsigned flags;
     const char *cause; /* the meaning of this line; NULL: that of its finding, ni_log_cause */
 };
 
+/* The names of the libraries. */
+extern const char *const ni_log_library[NI_LIBRARY_END];
 /* The meaning of each finding in a log: a sentence without a full stop. */
 extern const char *const ni_log_cause[NI_F_END];
 extern const struct ni_pattern ni_patterns[];

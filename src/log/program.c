@@ -157,8 +157,8 @@ static struct ni_log_quote quote(const struct ni_log_line *l, struct ni_span tex
         .file = l->log->file, .text = ni_log_keep(l->log, text), .line = (uint32_t)l->log->line};
 }
 
-/* Adds a note if it is the first of that kind, file, stream and rank, and there is room; otherwise
-   NULL. */
+/* Adds a note if it is the first of that kind, file, stream and rank since processes of NCCL began
+   after a failure, and there is room; otherwise NULL. */
 static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_said said,
                                     ni_log_text stream, int rank, int other)
 {
@@ -167,7 +167,8 @@ static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_sai
     struct ni_log_note *note;
     ni_log_text word;
 
-    ni_putf(&key, "\x01%d %u %u %d %d", (int)said, log->file, stream, rank, other);
+    ni_putf(&key, "\x01%d %u %u %d %d %u", (int)said, log->file, stream, rank, other,
+            log->generation);
     word = ni_log_keep(log, ni_span_of(key.buf));
     if (word == 0 || log->note_of[word] != 0)
         return NULL;
@@ -401,6 +402,55 @@ static void note_signal(const struct ni_log_line *l, const struct ni_found *f)
     const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
     (void)note_end(l, f->at, stream, rank, -1, -number);
+}
+
+/* Returns true if the words after `at` belong to a value, or to a message that is no error's:
+   "error: 0.031", "ERROR rate per step". */
+static bool is_value(const char *at, const char *end)
+{
+    const char *p = at;
+
+    while (p < end && *p != ' ' && *p != ':')
+        p++;
+    while (p < end && (*p == ' ' || *p == ':'))
+        p++;
+    const bool number = p < end && ni_is_digit(*p) && memchr(p, '.', (size_t)(end - p));
+    const bool rate = end - at > 10 && memcmp(at, "ERROR rate", 10) == 0;
+
+    return rate || (number && !memchr(p, ' ', (size_t)(end - p)));
+}
+
+/* Returns true if the line says of itself that it is not an error, or that it is tried again. */
+static bool is_mild(struct ni_span line)
+{
+    static const char *const words[] = {"INFO",   "DEBUG", "WARN",  "arning",  "etry",
+                                        "etried", "Ignor", "ignor", "frame #", "again"};
+
+    for (size_t i = 0; i < NI_COUNT(words); i++)
+        if (memmem(line.p, line.n, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
+void ni_log_take_error(const struct ni_log_line *l, const struct ni_found *f)
+{
+    struct ni_log *log = l->log;
+    struct ni_span line = {l->p, (size_t)(l->end - l->p)};
+    const bool weak = (f->row->flags & WEAK) != 0;
+    struct ni_log_note *note;
+    int rank = -1;
+
+    /* the lines of a traceback, and those below a heading, begin with blanks */
+    if (log->open > 0 || line.n == 0 || *line.p == ' ' || *line.p == '\t' ||
+        is_value(f->at, l->end) || is_mild(line) || ni_log_is_consequence(line))
+        return;
+    (void)ni_log_stream(log, l->p, line.n < 64 ? l->end : l->p + 64, &rank);
+    note = new_note(l, NI_SAID_ERROR, 0, rank, weak);
+    if (!note)
+        return;
+    note->weak = weak;
+    note->stage = log->reached.file == log->file ? log->reached.stage : NI_STAGE_ANY;
+    note->quote = quote(l, line);
 }
 
 static void note_thrown(const struct ni_log_line *l, const struct ni_found *f)

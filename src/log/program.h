@@ -14,6 +14,8 @@ ni_log_text ni_log_stream(struct ni_log *log, const char *p, const char *at, int
 
 /* Notes the words of a program or its launcher at this place of the line. */
 void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f);
+/* Notes a line, which no other pattern knows, that says that something failed. */
+void ni_log_take_error(const struct ni_log_line *l, const struct ni_found *f);
 /* Ends a traceback if the line does not belong to it. Called for each line before its patterns are
    taken. */
 void ni_log_end_traceback(const struct ni_log_line *l);

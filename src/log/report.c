@@ -10,6 +10,7 @@
 #include "log/ranks.h"
 #include "log/stage.h"
 #include "log/state.h"
+#include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "print/findings.h"
@@ -336,6 +337,69 @@ static void end_json(struct ni_json *j, const struct ni_log_rank *r)
     ni_json_text(j, "stopped", stopped ? ni_log_step_word(r) : NULL);
 }
 
+/* Returns the word for how a rank ended; NULL: the log does not show its end. */
+static const char *ending_of(const struct ni_log_rank *r)
+{
+    if (r->ended)
+        return "in order";
+    if (r->exception)
+        return "exception";
+    if (r->end && r->end->said == NI_SAID_END)
+        return r->end->number < 0 ? "signal" : "exit";
+    return r->aborted ? "aborted" : NULL;
+}
+
+/* Returns the word for what a rank waits for; NULL: the log does not show that it waits. */
+static const char *awaited_by(const struct ni_log_rank *r)
+{
+    static const char *const words[] = {
+        [NI_STEP_START] = "ranks",
+        [NI_STEP_TOPOLOGY] = "topology",
+        [NI_STEP_CHANNELS] = "connections",
+        [NI_STEP_RINGS] = "connections",
+        [NI_STEP_NVLS] = "nvls",
+        [NI_STEP_LAST] = "node",
+    };
+
+    if (ending_of(r))
+        return NULL;
+    if (r->wait)
+        return "collective";
+    if (r->begun != 0 && r->complete)
+        return "communicator";
+    if (!ni_log_is_stopped(r))
+        return NULL;
+    const enum ni_log_step step = ni_log_stopped_step(r);
+
+    return step < NI_COUNT(words) ? words[step] : NULL;
+}
+
+/* Writes how far the rank came, what it waits for, and how it ended. */
+static void life_json(struct ni_json *j, const struct ni_log_rank *r)
+{
+    ni_json_text(j, "stage", ni_log_stage_word(ni_log_stage_of(r)));
+    ni_json_text(j, "waits_for", awaited_by(r));
+    ni_json_text(j, "ended", ending_of(r));
+}
+
+/* Writes the ranks of earlier attempts, in the order of the log. */
+static void earlier_json(struct ni_json *j, const struct ni_log *log)
+{
+    ni_json_array(j, "earlier");
+    for (unsigned i = 0; i < log->n_rank; i++) {
+        const struct ni_log_rank *r = &log->rank[i];
+
+        if (!r->earlier)
+            continue;
+        ni_json_object(j, NULL);
+        ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
+        ni_json_text_or_null(j, "host", ni_log_word(log, r->process->host));
+        life_json(j, r);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
+}
+
 /* Returns how many HCAs the list of a rank's NCCL has. */
 static unsigned count_listed(const struct ni_log *log, const struct ni_log_rank *r)
 {
@@ -383,6 +447,7 @@ static void rank_json(struct ni_json *j, const struct ni_log *log, unsigned i)
     ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
     ni_json_text_or_null(j, "sockets", ni_log_word(log, p->boot));
     ni_json_text(j, "state", state_of(r));
+    life_json(j, r);
     end_json(j, r);
     quote_json(j, log, "first_warn", &p->warn);
     quote_json(j, log, "first_exception", r->exception ? &r->exception->quote : NULL);
@@ -416,6 +481,8 @@ void ni_put_log_json(struct ni_text *out, const struct ni_view *view, const stru
         ni_json_end(j);
     }
     ni_json_end(j);
+    ni_json_int(j, "attempts", log->attempts > 0 ? log->attempts : 1);
+    earlier_json(j, log);
     ni_json_findings(j, view->findings);
     ni_json_end(j);
 }

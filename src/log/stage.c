@@ -138,6 +138,54 @@ const char *ni_log_step_word(const struct ni_log_rank *r)
     return word[step == NI_STEP_START && r->met ? NI_STEP_MET : step];
 }
 
+enum ni_log_stage ni_log_stage_of_step(enum ni_log_step step)
+{
+    if (step <= NI_STEP_START)
+        return NI_STAGE_BOOTSTRAP;
+    return step < NI_STEP_CHANNELS ? NI_STAGE_INIT : NI_STAGE_NETWORK;
+}
+
+enum ni_log_stage ni_log_stage_of(const struct ni_log_rank *r)
+{
+    if (r->ended)
+        return NI_STAGE_END;
+    if (r->connected || r->called_again || r->wait)
+        return NI_STAGE_RUNNING;
+    return r->complete ? NI_STAGE_NETWORK : ni_log_stage_of_step(ni_log_stopped_step(r));
+}
+
+const char *ni_log_stage_word(enum ni_log_stage stage)
+{
+    static const char *const words[] = {
+        [NI_STAGE_ANY] = "",
+        [NI_STAGE_LAUNCHER] = "launcher",
+        [NI_STAGE_NAMES] = "names",
+        [NI_STAGE_STORE] = "store",
+        [NI_STAGE_BOOTSTRAP] = "bootstrap",
+        [NI_STAGE_INIT] = "initialisation",
+        [NI_STAGE_NETWORK] = "network",
+        [NI_STAGE_RUNNING] = "running",
+        [NI_STAGE_END] = "end",
+    };
+
+    return words[stage];
+}
+
+void ni_log_put_before(struct ni_text *t, enum ni_log_stage stage)
+{
+    static const char *const words[] = {
+        [NI_STAGE_ANY] = "no line of NCCL stands before it: the program, or what starts it",
+        [NI_STAGE_BOOTSTRAP] = "NCCL had begun, and no line shows that its ranks had met",
+        [NI_STAGE_INIT] = "NCCL's ranks had met, and its initialisation went on",
+        [NI_STAGE_NETWORK] = "NCCL had set up its channels",
+        [NI_STAGE_RUNNING] = "NCCL's ranks had connected: the program itself, or what broke later",
+        [NI_STAGE_END] = "a rank of NCCL's had ended in order",
+    };
+
+    if (words[stage])
+        ni_put(t, words[stage]);
+}
+
 /* init.cc runtimeConn, 2.22.3 and later. RCCL does so before. */
 bool ni_log_connects_later(const struct ni_log *log, const struct ni_log_rank *r)
 {

@@ -26,6 +26,14 @@ const char *ni_log_step_text(const struct ni_log *log, const struct ni_log_rank 
 /* Returns the step in which NCCL runs the code of a source file, "transport/net.cc:597";
    NI_STEP_NONE: in several, or it is not known. */
 enum ni_log_step ni_log_step_of_source(struct ni_span source);
+/* Returns the stage of a job's life to which a step of NCCL's initialisation belongs. */
+enum ni_log_stage ni_log_stage_of_step(enum ni_log_step step);
+/* Returns the last stage that the log shows of a rank. */
+enum ni_log_stage ni_log_stage_of(const struct ni_log_rank *r);
+/* Returns the word for a stage, such as "bootstrap"; permanent. */
+const char *ni_log_stage_word(enum ni_log_stage stage);
+/* Puts what the lines before an error in its file show, a clause: "after the ranks had connected". */
+void ni_log_put_before(struct ni_text *t, enum ni_log_stage stage);
 /* Returns the word for that step, such as "topology"; permanent. */
 const char *ni_log_step_word(const struct ni_log_rank *r);
 

@@ -40,6 +40,7 @@ struct ni_log_quote {
 /* Kinds of notes about a rank, by its program or by its launcher. */
 enum ni_log_said {
     NI_SAID_EXCEPTION, /* the last line of a traceback, what() of C++ */
+    NI_SAID_ERROR,     /* a line that says in words of its own that something failed */
     NI_SAID_END,       /* an exit status, or a signal */
     NI_SAID_TERM,      /* the launcher itself was ended by a signal */
     NI_SAID_WAIT,      /* torch's watchdog: a collective that did not end in time */
@@ -57,6 +58,8 @@ struct ni_log_note {
     bool follows;  /* another rank's fault, or one that NCCL names, is the cause */
     bool first;    /* the launcher says that this one failed first */
     bool is_fault; /* a pattern of a fault fits the exception's own line */
+    bool weak;     /* of NI_SAID_ERROR: its words also stand in lines that do not matter */
+    enum ni_log_stage stage; /* of NI_SAID_ERROR: that which its file had shown before it */
     /* the exit status, or the signal as a negative number; or the collective's number */
     int number;
     int waited; /* milliseconds */
@@ -128,12 +131,13 @@ struct ni_log_rank {
     struct ni_log_quote begun_at;
     /* ---- by ni_log_judge ---- */
     const struct ni_log_note *exception, *end, *wait; /* its first notes; NULL: none */
-    const struct ni_log_note *p2p;                    /* likewise */
+    const struct ni_log_note *p2p, *error;            /* likewise */
     int called;        /* the last collective that it called; -1: not told */
     ni_log_text group; /* group of the collective in which it waits; 0: not known */
     unsigned is, mark;
     bool earlier; /* of an attempt before the last one */
     bool later;   /* an earlier attempt had this rank */
+    bool stale;   /* its communicator is that of the attempt before */
     bool met;     /* a rank of its communicator came farther than the bootstrap */
 };
 
@@ -159,6 +163,7 @@ struct ni_log {
     uint64_t line; /* number of the present line in the file */
     uint64_t lines;
     bool rccl;
+    uint32_t libraries;             /* a bit for each that printed a line: enum ni_log_library */
     bool info;                      /* it has a line of NCCL_DEBUG=INFO */
     ni_log_text version;            /* version in a line that names no process */
     ni_log_text name[NI_LOG_NAMES]; /* the variables; the first is at NI_LOG_VERSION + 1 */
@@ -194,7 +199,14 @@ struct ni_log {
     struct {
         ni_log_text file;
         uint32_t line;
-    } fault;              /* the last exception or end */
+    } fault; /* the last exception or end */
+    /* how often a process of NCCL began after an exception or an end: notes of the same kind count
+       anew */
+    uint32_t generation, generation_line;
+    struct {
+        ni_log_text file;
+        enum ni_log_stage stage; /* the last one that a line of the file shows */
+    } reached;
     ni_log_text cut_file; /* the file that ends within a line of NCCL */
     /* by ni_log_judge: */
     uint64_t raised[NI_LOG_RAISED / 64]; /* a bit for each rank with an exception */
@@ -224,6 +236,9 @@ struct ni_log {
        was; NULL: none */
     const struct ni_log_note *exception, *exit;
     const struct ni_log_rank *warned;
+    /* a line that says in words of its own that something failed, although nothing shows that the job
+       did; NULL: there is none */
+    const struct ni_log_quote *doubt;
     const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
     char sentence[1024], who[96];
     bool fatal[NI_F_END]; /* findings from which the job died, whatever their severity */

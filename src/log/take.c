@@ -58,6 +58,15 @@ bool ni_log_is_sockets(struct ni_span network, bool tcp)
     return has(network, "ocket") || (tcp && has(network, "fabric"));
 }
 
+/* Notes that a line of the present file shows that stage. */
+static void reach(struct ni_log *log, enum ni_log_stage stage)
+{
+    if (log->reached.file != log->file)
+        log->reached.stage = NI_STAGE_ANY;
+    log->reached.file = log->file;
+    log->reached.stage = stage > log->reached.stage ? stage : log->reached.stage;
+}
+
 /* ---- who ---- */
 
 static struct ni_log_rank *add_rank(struct ni_log *log, int dev)
@@ -119,6 +128,10 @@ static void note_begin(const struct ni_log_line *l, struct ni_log_rank *p)
     p->till = p->since;
     p->attempt = attempt_of(ni_log_word(l->log, l->log->file));
     p->fault_before = l->log->fault.file == l->log->file ? l->log->fault.line : 0;
+    if (p->fault_before != l->log->generation_line && p->fault_before != 0) {
+        l->log->generation_line = p->fault_before;
+        l->log->generation++;
+    }
 }
 
 /* Finds or adds the process with this name, "host:pid". */
@@ -184,6 +197,8 @@ static void take_header(struct ni_log_line *l, const char *at)
     }
     if (l->whole)
         l->by = process_of(l, name);
+    if (l->by)
+        reach(l->log, NI_STAGE_BOOTSTRAP);
 }
 
 /* Begins a new process: each prints its first contact once, so a second one, of the same host and
@@ -330,6 +345,14 @@ static void take_hcas(struct ni_log_line *l, struct ni_span s)
         l->by->hcas = ni_log_keep(l->log, ni_span_of(t.buf));
 }
 
+static void take_step(const struct ni_log_line *l, enum ni_log_step step)
+{
+    l->by->nvls |= step == NI_STEP_NVLS;
+    if (l->by->step < step)
+        l->by->step = step;
+    reach(l->log, ni_log_stage_of_step(step));
+}
+
 /* Remembers a further communicator of the GPU from its start to its end: a rank may wait in it for
    one that never comes. */
 static void take_further(const struct ni_log_line *l, struct ni_log_rank *r,
@@ -382,8 +405,10 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
     r->complete |= has(c[4], "Init COMPLETE");
     r->ended |= has(c[4], "Destroy COMPLETE");
     r->aborted |= has(c[4], "Abort COMPLETE");
+    if (r->ended)
+        reach(l->log, NI_STAGE_END);
     if (has(c[4], "Init COMPLETE"))
-        l->by->step = NI_STEP_COMPLETE;
+        take_step(l, NI_STEP_COMPLETE);
     else if (has(c[4], "Init "))
         l->by->step = NI_STEP_START;
 }
@@ -648,13 +673,6 @@ static void take_words(struct ni_log_line *l, bool known)
     p->unknown_warn = !known;
 }
 
-static void take_step(const struct ni_log_line *l, enum ni_log_step step)
-{
-    l->by->nvls |= step == NI_STEP_NVLS;
-    if (l->by->step < step)
-        l->by->step = step;
-}
-
 static void take_boot(struct ni_log_line *l, struct ni_span what)
 {
     if (has(what, "<")) /* NCCL_OOB_NET_ENABLE has a second one, of a device */
@@ -721,6 +739,7 @@ static void take_mark(struct ni_log_line *l, enum ni_log_take what)
     } else if (what == NI_TAKE_CONNECTED) {
         r->connected = true;
         take_step(l, NI_STEP_RINGS);
+        reach(l->log, NI_STAGE_RUNNING);
     } else {
         r->aborted = true;
     }
@@ -744,6 +763,7 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
 
     if (!may_take(l, f))
         return;
+    l->log->libraries |= UINT32_C(1) << f->row->library;
     switch (f->row->take) {
     case NI_TAKE_FAULT:
         take_fault(l, f->row, f->at);
@@ -798,6 +818,8 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
     case NI_TAKE_GID:
         take_gid(l, c);
         break;
+    case NI_TAKE_ERROR: /* ni_log_take_line takes it, if nothing else knows the line */
+        break;
     }
 }
 
@@ -809,6 +831,7 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, enum n
     /* Ray adds a count to a line; it is not a part of it. */
     const char *ray = memmem(p, (size_t)(end - p), " [repeated ", 11), *stop = ray ? ray : end;
     bool known = false;
+    const struct ni_found *error = NULL;
     unsigned headers = 0, faults = 0, n = ni_patterns_find(p, stop, found, NI_COUNT(found));
 
     n += ni_patterns_find(stop, end, found + n, NI_COUNT(found) - n);
@@ -817,6 +840,7 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, enum n
     for (unsigned i = 0; i < n; i++) {
         headers += found[i].row->take == NI_TAKE_HEADER;
         faults += found[i].row->take == NI_TAKE_FAULT && (found[i].row->flags & GENERAL) == 0;
+        error = !error && found[i].row->take == NI_TAKE_ERROR ? &found[i] : error;
     }
     l.whole = headers < 2;
     const unsigned notes = log->n_note;
@@ -829,6 +853,8 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, enum n
             take_found(&l, &found[i]);
         known |= found[i].row->take == NI_TAKE_FAULT;
     }
+    if (error && headers == 0 && !known && log->n_note == notes)
+        ni_log_take_error(&l, error);
     if (!l.by)
         return;
     take_words(&l, known);

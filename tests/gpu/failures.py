@@ -25,6 +25,7 @@ STEPS = 4
 
 if JOB != "duplicate":
     os.environ["NCCL_HOSTID"] = f"host{RANK}"
+os.environ["HCA_HOST"] = str(RANK)
 
 
 def settings():
@@ -35,6 +36,16 @@ def settings():
         os.environ["NCCL_SOCKET_IFNAME"] = "eth77"
     if JOB == "no-gpu" and RANK == 1:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    if JOB == "rank-0-late" and RANK == 0:
+        time.sleep(22)
+    if JOB == "slow" and RANK == 1:
+        time.sleep(8)
+    if JOB == "no-rdma-one" and RANK == 1:
+        os.environ["NCCL_IB_DISABLE"] = "1"
+    if JOB == "killed-waiting" and RANK == 0:
+        os.environ["NCCL_TOPO_FILE"] = os.environ["PIPE"]
+    if JOB == "killed-waiting" and RANK == 1:
+        end_at_topology(signal.SIGKILL)
     if JOB == "store-unreachable" and RANK == 1:
         os.environ["MASTER_ADDR"] = "192.0.2.1"
     if JOB in ("crash-init", "stuck-init", "killed-init") and RANK == 1:
@@ -48,6 +59,7 @@ def end_at_topology(number):
     parent = os.getpid()
     if os.fork() == 0:
         with open(os.environ["PIPE"], "w", encoding="ascii"):
+            time.sleep(2 if JOB == "killed-waiting" else 0)  # rank 1 is to wait for rank 0
             os.kill(parent, number)
         os._exit(0)
 
@@ -114,6 +126,12 @@ def init_by_hand():
 # ---- through torch ----
 
 
+def missing_file(batch):
+    """What the DataLoader's worker process calls for its first batch."""
+    with open(f"/data/shard-{batch[0]}.tar", encoding="ascii"):
+        return batch
+
+
 def killed_worker(batch):
     """What the DataLoader's worker process calls for its first batch."""
     os.kill(os.getpid(), signal.SIGKILL)
@@ -171,6 +189,13 @@ def third_step():
         elif JOB == "loader":
             data = torch.utils.data.DataLoader([1, 2, 3], num_workers=1, collate_fn=killed_worker)
             next(iter(data))
+        elif JOB == "loader-raises":
+            data = torch.utils.data.DataLoader([1, 2, 3], num_workers=1, collate_fn=missing_file)
+            next(iter(data))
+        elif JOB == "own-words":
+            say("FATAL: loss is NaN in step 2, giving up")
+            sys.stdout.flush()
+            os._exit(17)
         elif JOB == "words":
             say("validation error: 0.031 (timeout of the loader 30 s, 0 aborts)")
             print("ERROR rate per step: 0.0; last exception: none", file=sys.stderr, flush=True)
@@ -178,6 +203,11 @@ def third_step():
             weight = torch.ones(4, device="cuda", requires_grad=True)
             weight.register_hook(lambda gradient: ctypes.CDLL(None).abort())
             weight.sum().backward()
+    if JOB in ("restart", "restart-fails") and RANK == 1:
+        if JOB == "restart-fails" or os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+            raise KeyError("shard 7")
+    if JOB == "rank-0-leaves" and RANK == 0:
+        os._exit(0)
     if JOB == "all-raise":
         raise KeyError("learning_rate")
     if JOB == "blocking-wait":
@@ -215,6 +245,24 @@ def train_by_ddp():
     torch.cuda.synchronize()
 
 
+class Halves(torch.nn.Module):
+    """A model of which a step uses only one half."""
+
+    def __init__(self):
+        super().__init__()
+        self.used, self.idle = torch.nn.Linear(64, 64), torch.nn.Linear(64, 64)
+
+    def forward(self, data):
+        return self.used(data)
+
+
+def train_half():
+    model = torch.nn.parallel.DistributedDataParallel(Halves().cuda())
+    for _ in range(STEPS):
+        model(torch.ones(8, 64, device="cuda")).sum().backward()
+    torch.cuda.synchronize()
+
+
 def train():
     data = torch.ones(ELEMENTS, device="cuda")
     taken = take_all_memory() if JOB == "nccl-oom" and RANK == 1 else []
@@ -244,6 +292,8 @@ def main():
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # NCCL raises the soft limit to the hard one
     if JOB == "comm-hook":
         train_by_ddp()
+    elif JOB == "unused":
+        train_half()
     else:
         train()
     if JOB != "no-destroy":
