@@ -34,9 +34,8 @@ const struct ni_subnet *ni_routed_subnet(const struct ni_rail *from, const struc
     return best;
 }
 
-/* Finds the rail's own subnet: the most specific that it is in. On InfiniBand that is the upper half
-   of the GID (IBTA 4.1.1). */
-static bool own_subnet(const struct ni_rail *r, struct ni_subnet *ret)
+/* On InfiniBand that is the upper half of the GID (IBTA 4.1.1). */
+bool ni_own_subnet(const struct ni_rail *r, struct ni_subnet *ret)
 {
     const struct ni_subnet *route = ni_routed_subnet(r, r);
 
@@ -78,7 +77,7 @@ static bool usual_subnet(const struct ni_job *job, unsigned n_rail, unsigned rai
     for (unsigned p = 0; p < job->ranks; p++) {
         const struct ni_pod *pod = &job->pod[p];
 
-        if (!pod->here || pod->n_rail != n_rail || !own_subnet(&pod->rail[rail], &s))
+        if (!pod->here || pod->n_rail != n_rail || !ni_own_subnet(&pod->rail[rail], &s))
             continue;
         if (votes == 0)
             *ret = s;
@@ -93,7 +92,7 @@ static bool usual_subnet(const struct ni_job *job, unsigned n_rail, unsigned rai
         if (!pod->here || pod->n_rail != n_rail)
             continue;
         pods++;
-        alike += own_subnet(&pod->rail[rail], &s) && is_same_subnet(&s, ret);
+        alike += ni_own_subnet(&pod->rail[rail], &s) && is_same_subnet(&s, ret);
     }
     return 2 * alike > pods;
 }
@@ -103,7 +102,7 @@ static unsigned place_of(const struct usual *u, const struct ni_rail *rail, cons
 {
     struct ni_subnet s;
 
-    for (unsigned r = 0; r < u->n_rail && own_subnet(rail, &s); r++)
+    for (unsigned r = 0; r < u->n_rail && ni_own_subnet(rail, &s); r++)
         if (!taken[r] && u->known[r] && is_same_subnet(&s, &u->subnet[r]))
             return r;
     return NOWHERE;
@@ -155,7 +154,7 @@ static void put_crossed(const struct usual *u, struct ni_pod *pod, struct ni_tex
     for (unsigned r = 0; r < pod->n_rail; r++) {
         struct ni_rail *rail = &pod->rail[r];
 
-        if (!u->known[r] || !own_subnet(rail, &s) || is_same_subnet(&s, &u->subnet[r]) ||
+        if (!u->known[r] || !ni_own_subnet(rail, &s) || is_same_subnet(&s, &u->subnet[r]) ||
             is_routed(rail, &u->subnet[r]))
             continue;
         const unsigned other = place_of(u, rail, nobody);

@@ -71,6 +71,7 @@ struct ni_rail_tally {
     /* pairs that it began, and those of them that are slow as a whole, one of them alone as well;
        and those that others began with it, and that are slow as a whole */
     unsigned began, began_slow, began_settled, met_slow;
+    bool near;         /* it was measured with a partner at its leaf */
     bool starved;      /* its pod is to blame for the pairs that it began */
     unsigned measured; /* passed pairs of which both rates are known */
     /* the rank + 1 with which it passed by new queue pairs; 0: none */
@@ -105,11 +106,14 @@ struct ni_job {
     unsigned slow_ports;           /* slow ports at the start of the last NI_ROUND_PORTS */
     unsigned since;                /* the first result of the last round whose paths are judged */
     uint8_t alone[NI_MAX_RAILS];   /* rounds of that kind from there on */
+    unsigned *circle;              /* room for `ranks`: the order in which pods are neighbours */
     struct ni_rail_tally *tally;   /* by rank and rail: ni_tally_of */
     unsigned need;                 /* so many good pods are enough; 0: all must be good */
     unsigned kept;                 /* pods that are good */
     uint8_t *drop;                 /* by rank: 1: the pod is not kept; NULL: nobody asks */
-    int64_t median; /* the median of the full rounds' writes and reads, in parts of the rates */
+    /* the median of the full rounds' writes and reads, in parts of the rates: of pairs inside a leaf, or
+       of those between leaves if they have more; and of those between leaves */
+    int64_t median, far_median;
 };
 
 /* How the preflight of a job ended. Pods tell each other the number of one of the first three. */

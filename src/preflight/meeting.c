@@ -691,7 +691,8 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
         return -ENOMEM;
     ni_compare_pods(job, m->policy, h->f);
     job->tally = calloc((size_t)job->ranks * job->n_rail + 1, sizeof(*job->tally));
-    if (!job->tally)
+    job->circle = calloc(job->ranks, sizeof(*job->circle));
+    if (!job->tally || !job->circle)
         return -ENOMEM;
     if (job->n_rail > 0)
         run_rounds(h);

@@ -76,10 +76,11 @@ static int64_t measure(const struct ni_pair_result *x, unsigned i, enum measure 
     return 0;
 }
 
-/* The measurements of one kind of a rail in the last round. */
+/* The measurements of one kind of a rail in the last round, of pairs inside leaves or between them. */
 struct sample {
     const struct ni_job *job;
     unsigned rail;
+    bool near;
     enum measure what;
 };
 
@@ -91,7 +92,7 @@ static void count_sample(const void *of, int64_t middle, struct ni_around *ret)
         const struct ni_pair_result *x = &s->job->result[k];
         const unsigned n = count_measured(x, s->what);
 
-        for (unsigned i = 0; i < n && x->pair.rail == s->rail; i++) {
+        for (unsigned i = 0; i < n && x->pair.rail == s->rail && x->near == s->near; i++) {
             const int64_t it = measure(x, i, s->what);
 
             ret->below += it > 0 && it <= middle;
@@ -101,9 +102,9 @@ static void count_sample(const void *of, int64_t middle, struct ni_around *ret)
 }
 
 /* Returns the median of those that were measured; 0: none was. */
-static int64_t median_in(const struct ni_job *job, unsigned rail, enum measure what)
+static int64_t median_in(const struct ni_job *job, unsigned rail, bool near, enum measure what)
 {
-    const struct sample sample = {job, rail, what};
+    const struct sample sample = {job, rail, near, what};
     const int64_t median = ni_median(count_sample, &sample);
 
     return median < INT32_MAX ? median : 0;
@@ -171,10 +172,10 @@ struct limits {
 /* Returns the limit for one kind of measurement. A path is slow both ways in few pairs; where the
    two ways of most pairs differ, the measurement itself is so rough, and by chance twice as rough.
    */
-static int64_t suspect_below(const struct ni_job *job, unsigned rail, enum measure alike,
+static int64_t suspect_below(const struct ni_job *job, unsigned rail, bool near, enum measure alike,
                              int64_t most)
 {
-    const int64_t percent = median_in(job, rail, alike), limit = percent * percent / 100;
+    const int64_t percent = median_in(job, rail, near, alike), limit = percent * percent / 100;
 
     return limit > 0 && limit < most ? limit : most;
 }
@@ -202,24 +203,31 @@ static void suspect(struct ni_pair_result *x, const struct limits *limits)
             x->queue[q].verdict = NI_PATH_GOOD;
 }
 
-void ni_find_suspects(struct ni_job *job)
+/* Marks the suspects of a rail among the pairs inside leaves, or among those between them. */
+static void suspect_like(struct ni_job *job, unsigned rail, bool near)
 {
-    int64_t queue[NI_MAX_RAILS], pair[NI_MAX_RAILS];
-    struct limits limits[NI_MAX_RAILS];
+    const int64_t queue = median_in(job, rail, near, QUEUE_SPEED);
+    const int64_t pair = median_in(job, rail, near, PAIR_SPEED);
+    const struct limits limits = {suspect_below(job, rail, near, QUEUE_ALIKE, SUSPECT),
+                                  suspect_below(job, rail, near, PAIR_ALIKE, SUSPECT_PAIR)};
 
-    for (unsigned r = 0; r < job->n_rail; r++) {
-        queue[r] = median_in(job, r, QUEUE_SPEED);
-        pair[r] = median_in(job, r, PAIR_SPEED);
-        limits[r].queue = suspect_below(job, r, QUEUE_ALIKE, SUSPECT);
-        limits[r].pair = suspect_below(job, r, PAIR_ALIKE, SUSPECT_PAIR);
-    }
     for (unsigned k = job->since; k < job->n_result; k++) {
         struct ni_pair_result *x = &job->result[k];
 
-        x->queue_median = queue[x->pair.rail];
-        x->pair_median = pair[x->pair.rail];
+        if (x->pair.rail != rail || x->near != near)
+            continue;
+        x->queue_median = queue;
+        x->pair_median = pair;
         if (x->step == NI_PAIR_DONE)
-            suspect(x, &limits[x->pair.rail]);
+            suspect(x, &limits);
+    }
+}
+
+void ni_find_suspects(struct ni_job *job)
+{
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        suspect_like(job, r, false);
+        suspect_like(job, r, true);
     }
 }
 

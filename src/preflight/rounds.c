@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds: which pairs of pods are tried next. Two full rounds try each rail with its neighbours, and
-   with those half of the job away. After each of them its suspected paths are tried again, with the
+/* Rounds: which pairs of pods are tried next. Full rounds try each rail with its neighbours, which are
+   those of its leaf where the leaves are known, and with those half of the job away; if most neighbours
+   were of one leaf, with those a quarter of the job away, too. After each of them its suspected paths are tried again, with the
    same queue pairs. Then each port that failed or was slow is tried with partners that passed; and
    where two leaves may be the cause of bad paths, pods of both with those of other leaves. */
 #include "preflight/rounds.h"
 
 #include <string.h>
 
+#include "preflight/circle.h"
 #include "preflight/job.h"
 #include "preflight/paths.h"
 #include "preflight/tally.h"
@@ -20,12 +22,28 @@ enum {
     SOFT_QUEUES = 2,
     ENOUGH = 3,     /* bad paths of a full round: no more are looked for */
     MOST_PORTS = 3, /* rounds for ports: each is quieter than the one before */
-    MOST_NAMES = 2
+    MOST_NAMES = 2,
+    LEAST_THIRD = 7 /* so many pods or fewer have met each other in two full rounds */
 };
+
+/* Returns true if pairs inside leaves and pairs between leaves were tried: the neighbours were at one
+   leaf, so that few pairs have crossed the fabric. */
+static bool tells_leaves(const struct ni_job *job)
+{
+    bool near = false, far = false;
+
+    for (unsigned i = 0; i < job->n_result; i++) {
+        near = near || job->result[i].near;
+        far = far || !job->result[i].near;
+    }
+    return near && far;
+}
 
 /* Returns the number of rounds in which each rail takes part. */
 static unsigned full_rounds(const struct ni_job *job)
 {
+    if (job->ranks > LEAST_THIRD && tells_leaves(job))
+        return 3;
     return job->ranks > 3 ? 2 : 1; /* with three pods each is a neighbour of both others */
 }
 
@@ -41,6 +59,7 @@ static struct ni_pair_result *add_pair(struct ni_job *job, unsigned from, unsign
     ni_tally_of(job, from, rail)->busy |= NI_SENDS;
     ni_tally_of(job, to, rail)->busy |= NI_RECEIVES;
     *x = (struct ni_pair_result){.pair = pair, .round = job->rounds};
+    x->near = ni_is_near(job, &pair);
     x->rate = ni_pair_rate(job, &pair);
     x->software = job->pod[from].rail[rail].software || job->pod[to].rail[rail].software;
     x->queues = x->software ? (1U << SOFT_QUEUES) - 1 : 0;
@@ -59,18 +78,14 @@ static unsigned next_of(const struct ni_job *job, unsigned p, unsigned rail, ni_
     return p;
 }
 
-/* Adds a pair of each pod with the one `ahead` of it, so that every rail has both roles at once. */
-static void add_ring(struct ni_job *job, unsigned rail, unsigned n, unsigned ahead)
+/* Adds a pair of each pod with the one `ahead` of it in the circle, so that every rail has both roles
+   at once. */
+static void add_ring(struct ni_job *job, unsigned rail, unsigned ahead)
 {
-    unsigned from = next_of(job, job->ranks - 1, rail, ni_takes_part), to = from;
+    const unsigned n = ni_draw_circle(job, rail);
 
-    for (unsigned i = 0; i < ahead; i++)
-        to = next_of(job, to, rail, ni_takes_part);
-    for (unsigned i = 0; i < n; i++) {
-        add_pair(job, from, to, rail);
-        from = next_of(job, from, rail, ni_takes_part);
-        to = next_of(job, to, rail, ni_takes_part);
-    }
+    for (unsigned i = 0; i < n; i++)
+        add_pair(job, job->circle[i], job->circle[(i + ahead) % n], rail);
 }
 
 static bool is_good(const struct ni_job *job, unsigned rank, unsigned rail)
@@ -88,7 +103,7 @@ static void add_bad_ports(struct ni_job *job, unsigned rail)
     if (bad == 0)
         return;
     if (good == 0) {
-        add_ring(job, rail, ni_count_rails(job, rail, ni_takes_part), 1);
+        add_ring(job, rail, 1);
         return;
     }
     /* the first partner is not its neighbour */
@@ -119,9 +134,10 @@ static void add_all(struct ni_job *job)
 
     for (unsigned r = 0; r < job->n_rail; r++) {
         const unsigned n = ni_count_rails(job, r, ni_takes_part);
+        const unsigned ahead = job->all == 0 ? 1 : n / (2 * job->all);
 
         if (job->all == 0 ? n > 1 : n > 3)
-            add_ring(job, r, n, job->all == 0 ? 1 : n / 2);
+            add_ring(job, r, ahead);
     }
     for (unsigned i = before; i < job->n_result; i++)
         job->result[i].full = true;

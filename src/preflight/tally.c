@@ -122,27 +122,48 @@ int64_t ni_median(ni_count_around *count, const void *of)
     return high;
 }
 
+/* The pairs inside leaves, or those between leaves. */
+struct shares {
+    const struct ni_job *job;
+    bool near;
+};
+
 /* Counts the writes and reads of the full rounds, in which all rails share the fabric. */
 static void count_shares(const void *of, int64_t middle, struct ni_around *ret)
 {
-    const struct ni_job *job = of;
+    const struct shares *s = of;
 
-    for (unsigned i = 0; i < 2 * job->n_result; i++) {
-        const struct ni_pair_result *x = &job->result[i / 2];
+    for (unsigned i = 0; i < 2 * s->job->n_result; i++) {
+        const struct ni_pair_result *x = &s->job->result[i / 2];
+
+        if (!x->full || x->near != s->near)
+            continue;
         const int64_t share = share_of(x, i % 2 ? NI_READS : NI_WRITES);
 
-        if (!x->full)
-            continue;
         ret->below += share > 0 && share <= middle;
         ret->above += share > middle;
     }
 }
 
+/* Finds the medians. Below a fabric that gives each pod a part of its rate, pairs inside a leaf have
+   more: like is compared with like. */
+static void find_medians(struct ni_job *job)
+{
+    const int64_t near = ni_median(count_shares, &(struct shares){job, true});
+    const int64_t far = ni_median(count_shares, &(struct shares){job, false});
+    const bool none = near == INT32_MAX;
+
+    job->far_median = far;
+    job->median = none || (far > near && far < INT32_MAX) ? far : near;
+}
+
 /* Keeps the better measurement. If one of the two rates is not known there is none. */
-static void take_best(struct ni_flow *best, const struct ni_job *job,
+static void take_best(struct ni_rail_tally *t, bool sends, const struct ni_job *job,
                       const struct ni_pair_result *x, enum ni_way way)
 {
-    const int64_t percent = ni_divide_measured(share_of(x, way) * 100, job->median);
+    struct ni_flow *best = sends ? &t->send : &t->receive;
+    const int64_t median = t->near ? job->median : job->far_median;
+    const int64_t percent = ni_divide_measured(share_of(x, way) * 100, median);
     const int64_t mbps = way == NI_WRITES ? x->write_mbps : x->read_mbps;
 
     best->mbps = mbps > best->mbps ? mbps : best->mbps;
@@ -186,8 +207,8 @@ static void count(const struct ni_job *job, const struct ni_pair_result *x, enum
     if (x->step == NI_PAIR_DONE) {
         t->passed++;
         t->measured += share_of(x, NI_WRITES) > 0;
-        take_best(role == NI_SENDS ? &t->send : &t->receive, job, x, NI_WRITES);
-        take_best(role == NI_SENDS ? &t->receive : &t->send, job, x, NI_READS);
+        take_best(t, role == NI_SENDS, job, x, NI_WRITES);
+        take_best(t, role == NI_RECEIVES, job, x, NI_READS);
         t->latency_ns = t->latency_ns ? t->latency_ns : x->latency_ns;
         t->slowest_ns = x->slowest_ns > t->slowest_ns ? x->slowest_ns : t->slowest_ns;
         if (role == NI_SENDS && !x->full)
@@ -331,13 +352,24 @@ static void find_starved(struct ni_job *job)
     }
 }
 
+/* Notes for the ends of a pair inside a leaf that they were measured there. */
+static void note_near(const struct ni_job *job, const struct ni_pair_result *x)
+{
+    if (!x->near || x->again != 0 || share_of(x, NI_WRITES) == 0)
+        return;
+    ni_tally_of(job, x->pair.from, x->pair.rail)->near = true;
+    ni_tally_of(job, x->pair.to, x->pair.rail)->near = true;
+}
+
 void ni_tally(struct ni_job *job)
 {
     bool two[NI_MAX_RAILS];
 
     ni_forget_routers(job);
     memset(job->tally, 0, (size_t)job->ranks * job->n_rail * sizeof(job->tally[0]));
-    job->median = ni_median(count_shares, job);
+    find_medians(job);
+    for (unsigned i = 0; i < job->n_result; i++)
+        note_near(job, &job->result[i]);
     for (unsigned i = 0; i < job->n_result; i++) {
         count(job, &job->result[i], NI_SENDS);
         count(job, &job->result[i], NI_RECEIVES);

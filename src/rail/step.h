@@ -110,6 +110,7 @@ struct ni_pair_result {
     struct ni_pair pair;
     unsigned round;         /* 0.. */
     bool full;              /* of a round of all pods */
+    bool near;              /* both ends are at one leaf, or nothing tells them apart */
     enum ni_pair_step step; /* NI_PAIR_DONE: all of it passed */
     bool at_to;             /* the step failed at the side of `to` */
     bool silent;            /* no answer in time: killed by its own pod, or its pod went away */

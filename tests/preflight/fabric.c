@@ -82,6 +82,7 @@ static struct real {
     struct ni_pod pod[NET_PODS];
     struct ni_rail rail[NET_PODS];
     uint8_t missing[NET_PODS];
+    unsigned circle[NET_PODS];
     struct ni_rail_tally tally[NET_PODS];
     struct ni_findings f;
     struct ni_pair_result result[RESULTS]; /* at the end: the others begin as zeros */
@@ -96,6 +97,7 @@ static void add_pods(void)
                                .missing = real.missing,
                                .n_rail = 1,
                                .result = real.result,
+                               .circle = real.circle,
                                .tally = real.tally};
     for (unsigned p = 0; p < net.shape.pods; p++) {
         real.pod[p] = (struct ni_pod){

@@ -56,6 +56,7 @@ enum fault_kind {
     CUT,          /* rail r of the pods of a's leaf reaches that leaf only */
     SLOW_LEAF,    /* ... is slow */
     SLOW_RAIL,    /* rail r of all pods is slow */
+    THIN,         /* pairs of rail r between leaves get no more than that part of the rate */
     /* No acknowledgement is late, but packets are sent again, that often: */
     QUEUE_RESENDS, /* of one of the queue pairs of rail r from a to b, each time */
     CABLE_RESENDS, /* of all queue pairs of rail r of pod a, each time */
@@ -72,6 +73,7 @@ struct world {
     struct ni_pod pod[MOST_PODS];
     struct ni_rail rail[MOST_PODS][MOST_RAILS];
     uint8_t missing[MOST_PODS], drop[MOST_PODS];
+    unsigned circle[MOST_PODS];
     struct ni_rail_tally tally[MOST_PODS * MOST_RAILS];
     struct ni_pair_result result[RESULTS];
     struct ni_findings f;
@@ -108,6 +110,15 @@ static bool is_at_leaf(unsigned rank, const struct fault *k)
     return strcmp(w.pod[rank].leaf, w.pod[k->a].leaf) == 0;
 }
 
+/* Lets the pair have no more than that part of its rate. */
+static void limit_pair(struct ni_pair_result *x, int percent)
+{
+    const int64_t most = x->rate * percent / 100;
+
+    x->write_mbps = x->write_mbps < most ? x->write_mbps : most;
+    x->read_mbps = x->read_mbps < most ? x->read_mbps : most;
+}
+
 static void slow_down(struct ni_pair_result *x, int percent)
 {
     x->write_mbps = x->write_mbps * percent / 100;
@@ -123,6 +134,8 @@ static void meets_many(const struct fault *k, struct ni_pair_result *x)
         return;
     if (k->kind == CUT && from != to)
         fails(x, NI_PAIR_SMALL, 0, TIMED_OUT, false);
+    if (k->kind == THIN && strcmp(w.pod[x->pair.from].leaf, w.pod[x->pair.to].leaf) != 0)
+        limit_pair(x, k->percent);
     if (k->kind == SLOW_RAIL || (k->kind == SLOW_LEAF && (from || to)))
         slow_down(x, k->percent);
 }

@@ -23,6 +23,7 @@
 #include "nccl_init/rdma.h"
 #include "preflight/compare.h"
 #include "preflight/job.h"
+#include "preflight/rounds.h"
 #include "rail/step.h"
 
 /* SoftRoCE */
@@ -42,6 +43,7 @@ static void build(unsigned ranks, unsigned rails, int64_t mbps)
                             .missing = w.missing,
                             .n_rail = rails,
                             .result = w.result,
+                            .circle = w.circle,
                             .tally = w.tally};
     for (unsigned p = 0; p < ranks; p++) {
         w.pod[p] = (struct ni_pod){.here = true, .transport = NI_NET_RDMA};
@@ -503,6 +505,75 @@ static int reset(void **state)
     return 0;
 }
 
+/* Numbers the pods so that the leaf of rank p is p % leaves. */
+static void label(unsigned leaves)
+{
+    for (unsigned p = 0; p < w.job.ranks; p++)
+        snprintf(w.pod[p].leaf, NI_POD_NAME, "leaf-%u", p % leaves);
+}
+
+static unsigned count_far(unsigned leaves)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < w.job.n_result; i++)
+        n += w.result[i].pair.from % leaves != w.result[i].pair.to % leaves;
+    return n;
+}
+
+/* In the first round pods of one leaf are neighbours, whatever their ranks: of each leaf one pair
+   leaves it. Labels tell the leaf, or subnets, which it routes. Without either ranks are the order. */
+static void leaf_first(void **state)
+{
+    enum { PODS = 32, LEAVES = 4 };
+    (void)state;
+    build(PODS, 2, 400000);
+    label(LEAVES);
+    assert_true(ni_next_round(&w.job));
+    assert_int_equal(w.job.n_result, 2 * PODS);
+    assert_int_equal(count_far(LEAVES), 2 * LEAVES);
+
+    build(PODS, 1, 400000);
+    for (unsigned p = 0; p < PODS; p++) {
+        place(p, p % LEAVES);
+        for (unsigned s = 0; s < LEAVES; s++)
+            route(p, s);
+    }
+    assert_true(ni_next_round(&w.job));
+    assert_int_equal(count_far(LEAVES), LEAVES);
+
+    build(PODS, 1, 400000);
+    assert_true(ni_next_round(&w.job));
+    for (unsigned p = 0; p < PODS; p++)
+        assert_int_equal(w.result[p].pair.to, (p + 1) % PODS);
+}
+
+/* Pairs between leaves have 45 % of their rate: a port at half of it is found, with its partners at
+   its leaf, and nobody else is blamed. Nor is a healthy pod that is alone at its leaf. */
+static void thin_spine(void **state)
+{
+    (void)state;
+    for (unsigned trial = 0; trial < TRIALS(200); trial++) {
+        const unsigned n = 8 + draw(121), leaves = 2 + draw(n / 4), a = draw(n);
+
+        build(n, 1, 400000);
+        label(leaves);
+        strcpy(w.pod[(a + 1) % n].leaf, "leaf-alone");
+        if (trial % 4 > 0)
+            w.fault[w.n_fault++] = (struct fault){SLOW_IN, a, 0, 0, 50};
+        w.fault[w.n_fault++] = (struct fault){THIN, 0, 0, 0, 45};
+        run();
+        if (trial % 4 == 0) {
+            assert_int_equal(found(NI_F_JOB_RAIL_SLOW) + found(NI_F_JOB_PATH_SLOW), 0);
+            continue;
+        }
+        char name[32];
+
+        snprintf(name, sizeof(name), "pod-%u (node-%u): ", a, a);
+        only(NI_F_JOB_RAIL_SLOW, 1, "rail 0 (mlx5_0)", name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,7 +584,8 @@ int main(void)
         cmocka_unit_test_setup(not_listed, reset),     cmocka_unit_test_setup(foreign_pod, reset),
         cmocka_unit_test_setup(hub_of_subnets, reset), cmocka_unit_test_setup(own_subnets, reset),
         cmocka_unit_test_setup(paths, reset),          cmocka_unit_test_setup(counted_paths, reset),
-        cmocka_unit_test_setup(left_out, reset),
+        cmocka_unit_test_setup(left_out, reset),       cmocka_unit_test_setup(leaf_first, reset),
+        cmocka_unit_test_setup(thin_spine, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

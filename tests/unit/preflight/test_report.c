@@ -93,6 +93,7 @@ static void any_job(void)
                             .pod = w.pod,
                             .missing = w.missing,
                             .result = w.result,
+                            .circle = w.circle,
                             .tally = w.tally};
     for (unsigned p = 0; p < w.job.ranks; p++) {
         struct ni_pod *pod = &w.pod[p];
