@@ -278,12 +278,43 @@ static void make_key(const struct search *s, const struct row *row)
                 "one");
 }
 
+/* Returns true if this process is not the first that its launcher started in the pod. */
+static bool is_aside(const struct search *s, const struct ni_launcher *local)
+{
+    const char *number = local ? get(s, local->rank) : NULL;
+
+    return number && strcmp(number, "0") != 0;
+}
+
+/* Notes how many processes of the pod wait for this one, and what they have in common, whatever rank
+   each has. Slurm's numbers of nodes that differ do not say which is this node's: "8(x2),4". */
+static void note_processes(const struct search *s, const struct row *row,
+                           const struct ni_launcher *local)
+{
+    struct ni_text t = ni_text_on(s->to->local, sizeof(s->to->local));
+    const char *size = local ? get(s, local->size) : NULL;
+    uint64_t n = 0;
+
+    ni_put(&t, s->options->job ? s->options->job : row->id);
+    for (size_t i = 0; i < NI_COUNT(row->key); i++) {
+        const char *part = get(s, row->key[i]);
+
+        if (part)
+            ni_putf(&t, ".%s", part);
+    }
+    if (!local || !get(s, local->rank) || is_aside(s, local))
+        return;
+    if (size && !strchr(size, ','))
+        (void)ni_parse_u64((struct ni_span){size, strcspn(size, "(")}, UINT16_MAX, &n);
+    s->to->first = n != 1;
+    s->to->others = n > 1 ? (unsigned)n - 1 : 0;
+}
+
 bool ni_find_party(const struct ni_env *env, const struct ni_party_options *options,
                    struct ni_party *ret, struct ni_text *why)
 {
     const struct search s = {env, options, ret, why};
     const struct ni_launcher *local = ni_find_launcher(env);
-    const char *number = local ? get(&s, local->rank) : NULL;
 
     for (const struct row *row = rows; row < rows + NI_COUNT(rows); row++) {
         const char *lacks;
@@ -294,12 +325,8 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
         lacks = take_three(&s, row);
         if (lacks && !row->when && why->len == 0)
             continue;
-        if (number && strcmp(number, "0") != 0) { /* local rank 0 reports the mistake */
-            *why = ni_text_on(why->buf, why->cap);
-            ret->stand_aside = true;
-            return true;
-        }
         make_key(&s, row);
+        note_processes(&s, row, local);
         if (lacks && why->len == 0)
             ni_putf(why,
                     "%s is set (%s), but it is not known %s. Give what is missing of --peers=HOST, "
@@ -309,7 +336,11 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
             ni_putf(why,
                     "%s: rank %u of %u pods; ranks are 0 to one less than the number, at most %u",
                     ret->source, ret->rank, ret->ranks, (unsigned)NI_MAX_RANKS - 1);
-        return why->len == 0;
+        if (!is_aside(&s, local))
+            return why->len == 0;
+        *why = ni_text_on(why->buf, why->cap); /* local rank 0 reports the mistake */
+        ret->stand_aside = true;
+        return true;
     }
     ni_put(why, "it is not known which pods take part. Give all of --peers=HOST, --rank=N and "
                 "--ranks=N, or set what launchers set: PET_NNODES with PET_NODE_RANK and "

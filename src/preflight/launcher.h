@@ -17,9 +17,13 @@ struct ni_party {
     char host[NI_MEET_PEERS]; /* the name or address of pod 0 */
     unsigned port;
     unsigned rank, ranks;
-    char key[128];    /* equal in all pods of this attempt; never shown to anybody */
-    bool named;       /* the key is only the name of pod 0, which another job can have, too */
-    bool stand_aside; /* local rank 0 of this pod acts, and the other members are not set */
+    char key[128]; /* equal in all pods of this attempt; never shown to anybody */
+    bool named;    /* the key is only the name of pod 0, which another job can have, too */
+    bool
+        stand_aside; /* local rank 0 of this pod acts; of the other members only port and local are set */
+    bool first;      /* this is local rank 0 of several processes, which wait for it */
+    unsigned others; /* how many they are; 0: not known */
+    char local[128]; /* equal in all processes of the pod: what they have of the key */
 };
 
 /* Its options; one that is not given is NULL or negative. */
@@ -29,7 +33,8 @@ struct ni_party_options {
     unsigned port;
 };
 
-/* Finds the job. true: *ret is complete. false: `why`, which was empty, names the variables that
+/* Finds the job. true: *ret is complete. false: of it only what concerns the processes of this pod is
+   set, and `why`, which was empty, names the variables that
    would give it, or the one that is wrong or missing. */
 bool ni_find_party(const struct ni_env *env, const struct ni_party_options *options,
                    struct ni_party *ret, struct ni_text *why);

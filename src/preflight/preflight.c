@@ -34,6 +34,7 @@
 #include "preflight/fingerprint.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/local.h"
 #include "preflight/meeting.h"
 #include "preflight/participant.h"
 #include "preflight/report.h"
@@ -204,6 +205,7 @@ const struct ni_option_rows ni_preflight_rows = {
 
 enum {
     BYTES_MS = 3000, /* for --bytes, in each direction */
+    SELF_MS = 60000, /* for a self-test, which may follow */
     LAST_MS = 30000, /* beyond the rounds, until the child has printed the verdict */
     SLACK_MS = 2000, /* beyond --within, until the child says that it waits no more */
     /* in a log: between two lines about who is awaited, if they differ, or not */
@@ -333,6 +335,7 @@ static bool is_host_network(void)
 /* ---- in the child ---- */
 
 static int to_parent = -1; /* the pipe, in the child and its children */
+static int to_others = -1; /* in the parent: where the other processes of this pod wait */
 
 static void say_begun(void *arg)
 {
@@ -525,6 +528,51 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
 
 /* ---- in the parent ---- */
 
+/* Waits for the verdict of local rank 0 of this pod, which meets the other pods. */
+static enum ni_outcome ask_first(struct ni_context *ctx, const struct ni_party *party)
+{
+    const int64_t within_ms = (int64_t)ni_preflight_options.within * 1000;
+    const int64_t most_ms = within_ms + SLACK_MS + ni_rounds_ms(own_move_ms()) + LAST_MS + SELF_MS;
+    struct ni_verdict verdict = {.outcome = NI_JOB_BAD};
+    int r;
+
+    ni_say(ctx, NI_LOG_INFO, "preflight: waiting for the verdict of local rank 0 of this pod");
+    r = ni_local_ask(party, within_ms, most_ms, &verdict.outcome);
+    if (r == 0)
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "%s: as local rank 0 of this pod says%s",
+                        ni_outcome_forms[verdict.outcome].word,
+                        verdict.outcome == NI_JOB_GOOD ? "" : ", whose log has the reason");
+    else if (r == -ECONNRESET)
+        (void)ni_copy(verdict.line, sizeof(verdict.line),
+                      "bad: local rank 0 of this pod ended without a verdict");
+    else
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "bad: local rank 0 of this pod, which meets the other pods, said nothing "
+                        "within %u s: was it started with --preflight, too?",
+                        ni_preflight_options.within);
+    return conclude(ctx, &verdict);
+}
+
+/* Opens the way on which the other processes of this pod hear the verdict, if there are any. */
+static void expect_others(struct ni_context *ctx, const struct ni_party *party)
+{
+    const int fd = party->first ? ni_local_listen(party) : -1;
+
+    to_others = fd >= 0 ? fd : -1;
+    if (party->first && fd < 0)
+        ni_say(ctx, NI_LOG_WARN,
+               "preflight: the other processes of this pod will not hear the verdict: %s",
+               NI_ERRNO(fd));
+}
+
+static void tell_others(const struct ni_party *party, enum ni_outcome outcome)
+{
+    if (to_others >= 0)
+        ni_local_tell(to_others, outcome, party->others);
+    to_others = -1;
+}
+
 /* Lets the child say for whom it waited, because a signal ends the program. */
 static void let_end(pid_t child, int fd)
 {
@@ -603,6 +651,8 @@ static _Noreturn void be_child(struct ni_context *ctx, const struct ni_party *pa
     enum ni_outcome outcome;
 
     (void)sigaction(SIGTERM, &(struct sigaction){.sa_handler = note_end}, NULL);
+    if (to_others >= 0)
+        (void)close(to_others); /* it is the parent that tells them */
     ni_wait_unblock(wait);
     ni_ignore_sigxfsz();
     meet_pods(ctx, party, verdict);
@@ -726,7 +776,7 @@ static void take_fingerprint(const struct ni_context *ctx, const struct ni_party
     static struct ni_pod pod;
 
     ret[0] = '\0';
-    if (!ni_preflight_options.once || party->stand_aside)
+    if (!ni_preflight_options.once)
         return;
     ni_describe_pod(&ctx->work, &pod, rail, setting);
     ni_fingerprint(party, &pod, ni_preflight_options.secret, ret);
@@ -817,10 +867,7 @@ static void judge_without_meeting(const struct ni_options *o, const struct ni_pa
 {
     const enum ni_outcome kept = find_kept(o, party, print);
 
-    if (party->stand_aside) {
-        *ret = (struct ni_verdict){.outcome = NI_JOB_GOOD,
-                                   .line = "good: left to local rank 0 of this pod"};
-    } else if (kept != NI_JOB_UNTOLD) {
+    if (kept != NI_JOB_UNTOLD) {
         ret->outcome = kept;
         (void)ni_format(ret->line, sizeof(ret->line), "%s: from an earlier start, kept in %.256s",
                         ni_outcome_forms[kept].word, ni_preflight_options.once);
@@ -845,9 +892,9 @@ static bool find_own_party(const struct ni_context *ctx, struct ni_party *ret, s
     return ni_find_party(&ctx->own, &told, ret, why);
 }
 
-/* Does the preflight, unless --once has kept a verdict or another process of this pod does it. */
-static enum ni_outcome prove(struct ni_context *ctx, const struct ni_party *party,
-                             const struct ni_trials *trials)
+/* Does the preflight, unless --once has kept a verdict. */
+static enum ni_outcome prove_pod(struct ni_context *ctx, const struct ni_party *party,
+                                 const struct ni_trials *trials)
 {
     const struct ni_options *o = &ctx->options;
     struct ni_verdict verdict = {.outcome = NI_JOB_BAD};
@@ -868,6 +915,27 @@ static enum ni_outcome prove(struct ni_context *ctx, const struct ni_party *part
     return outcome;
 }
 
+/* The same, with what the other processes of this pod do and hear. */
+static enum ni_outcome prove(struct ni_context *ctx, const struct ni_party *party,
+                             const struct ni_trials *trials)
+{
+    enum ni_outcome outcome;
+
+    if (party->stand_aside)
+        return ask_first(ctx, party);
+    expect_others(ctx, party);
+    outcome = prove_pod(ctx, party, trials);
+    tell_others(party, outcome);
+    return outcome;
+}
+
+/* Lets the other processes of this pod end, too, for it is not known who takes part. */
+static void give_up(struct ni_context *ctx, const struct ni_party *party)
+{
+    expect_others(ctx, party);
+    tell_others(party, NI_JOB_BAD);
+}
+
 int ni_cmd_preflight(struct ni_context *ctx)
 {
     struct ni_text why = NI_TEXT(512);
@@ -878,8 +946,11 @@ int ni_cmd_preflight(struct ni_context *ctx)
     r = ni_flow(ctx);
     if (r != 0)
         return r;
-    if (!find_own_party(ctx, &party, &why))
-        return ni_usage(ctx, "%s", why.buf);
+    if (!find_own_party(ctx, &party, &why)) {
+        r = ni_usage(ctx, "%s", why.buf);
+        give_up(ctx, &party);
+        return r;
+    }
     return ni_outcome_forms[prove(ctx, &party, NULL)].status;
 }
 
@@ -892,5 +963,8 @@ enum ni_outcome ni_preflight_first(struct ni_context *ctx, const struct ni_trial
     if (find_own_party(ctx, &party, &why))
         return prove(ctx, &party, trials);
     (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
-    return conclude(ctx, &verdict);
+    const enum ni_outcome outcome = conclude(ctx, &verdict);
+
+    give_up(ctx, &party);
+    return outcome;
 }

@@ -58,10 +58,6 @@ takes_part() {
     out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 --strict --termination-log="$dir/told" 2>err) && status=0 || status=$?
     matches "one pod, --strict" "1 preflight: bad: one pod takes part: *no port*" "$status $out"
     matches "one pod: the termination log" "*error: preflight: bad: one pod takes part: *" "$(cat told)"
-    out=$(LOCAL_RANK=1 "$bin" preflight --peers=localhost --rank=0 --ranks=2 2>&1) && status=0 || status=$?
-    matches "another process of the pod" "0 *left to local rank 0*" "$status $out"
-    out=$(LOCAL_RANK=1 "$bin" preflight --json --peers=localhost --rank=0 --ranks=2 2>/dev/null) && status=0 || status=$?
-    matches "another process of the pod: JSON" '0 {*"verdict": "good",*"line": "good: left to local rank 0 of this pod"*' "$status $out"
     "$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 >out 2>err
     out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
     same "--once of the verb: said again" "0 preflight: not tested: from an earlier start, kept in once.verb" "$status $out"
@@ -459,9 +455,57 @@ a_signal() {
     wait
 }
 
+# ---- the other processes of a pod --------------------------------------------------------------
+
+# process LOCAL_RANK OPTION...: one of the processes of a pod, which starts its command, or says why not
+process() {
+    number=$1
+    shift
+    LOCAL_RANK=$number LOCAL_WORLD_SIZE=3 "$bin" --preflight=require --peers=localhost:$port --rank=0 --job=local "$@" \
+        -- echo "ran $number" >"$number.out" 2>"$number.err" || echo $? >>"$number.out"
+}
+
+# processes OPTION...: three of them, of which local rank 0 comes last
+processes() {
+    process 1 "$@" &
+    process 2 "$@" &
+    until_it grep -q "waiting for the verdict of local rank 0" 2.err
+    same "another process of the pod does not start before" "" "$(cat 1.out 2.out)"
+    process 0 "$@"
+    wait
+}
+
+local_ranks() {
+    processes --ranks=1 --mode=tcp
+    same "the processes of a pod start" "ran 0 ran 1 ran 2" "$(cat ./*.out | tr '\n' ' ' | sed 's/ $//')"
+    processes --ranks=1
+    same "local rank 0 is refused: so are the others" "125 125 125" "$(cat ./*.out | tr '\n' ' ' | sed 's/ $//')"
+    matches "... and say so" "*but the preflight is *: as local rank 0 of this pod says, whose log has the reason*" "$(cat 1.err)"
+    processes --ranks=2 --within=1
+    same "a pod is missing: no process starts" "125 125 125" "$(cat ./*.out | tr '\n' ' ' | sed 's/ $//')"
+    processes --ranks=0
+    same "a mistake: no process starts" "125 125 125" "$(cat ./*.out | tr '\n' ' ' | sed 's/ $//')"
+    process 1 --ranks=1 --mode=tcp --within=1
+    same "no local rank 0: the process does not start" 125 "$(cat 1.out)"
+    matches "... and says why" "*local rank 0 of this pod, which meets the other pods, said nothing within 1 s*" "$(cat 1.err)"
+    out=$(LOCAL_RANK=1 "$bin" --preflight=warn --within=1 --peers=localhost --rank=0 --ranks=1 -- echo ran 2>err) && status=0 || status=$?
+    matches "... but with warn" "0 ran*warning: preflight: bad: local rank 0 of this pod, *" "$status $out$(cat err)"
+    out=$(LOCAL_RANK=1 "$bin" preflight --json --within=1 --peers=localhost --rank=0 --ranks=1 2>/dev/null) && status=0 || status=$?
+    matches "... and the verb" '1 {*"verdict": "bad",*"line": "bad: local rank 0 of this pod, *' "$status $out"
+    process 1 --ranks=2 --within=20 &
+    LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 "$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --job=local --within=20 2>0.err &
+    until_it grep -q "waiting for 2 pods" 0.err
+    until_it grep -q "waiting for the verdict" 1.err
+    sleep 0.3
+    kill -KILL $!
+    wait
+    same "local rank 0 is killed: the other does not start" 125 "$(cat 1.out)"
+    matches "... and says so" "*local rank 0 of this pod ended without a verdict*" "$(cat 1.err)"
+}
+
 # ----------------------------------------------------------------------------------------------
 
-for name in takes_part two_of_them the_key secrets before_a_command a_signal; do
+for name in takes_part two_of_them the_key secrets before_a_command local_ranks a_signal; do
     part "$name"
 done
 for name in $parts; do

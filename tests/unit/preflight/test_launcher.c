@@ -27,7 +27,8 @@ struct row {
     bool named;          /* it is only that in spite of `key` */
     const char *self;    /* NULL: own-name.domain */
     const char *why;     /* part of it; NULL: a party */
-    bool aside;
+    bool aside, first;
+    unsigned others; /* processes of the pod that wait for this one */
 };
 
 enum { PORT = 18555 };
@@ -125,7 +126,7 @@ static const struct row rows[] = {
     {"mpirun -x MASTER_ADDR",
      ENV("OMPI_COMM_WORLD_RANK=8", "OMPI_COMM_WORLD_SIZE=16", "OMPI_COMM_WORLD_LOCAL_SIZE=8",
          "OMPI_COMM_WORLD_LOCAL_RANK=0", "MASTER_ADDR=w-0", "PMIX_NAMESPACE=prte.1"),
-     .source = "mpi", .host = "w-0", .at = 1, .of = 2, .key = "prte.1"},
+     .source = "mpi", .host = "w-0", .at = 1, .of = 2, .key = "prte.1", .others = 7},
     {"SkyPilot",
      ENV("SKYPILOT_NUM_NODES=2", "SKYPILOT_NODE_RANK=1", "SKYPILOT_NODE_IPS=10.0.0.7\n10.0.0.9",
          "SKYPILOT_TASK_ID=sky-7"),
@@ -243,7 +244,8 @@ static const struct row rows[] = {
     {"Open MPI",
      ENV("OMPI_COMM_WORLD_RANK=8", "OMPI_COMM_WORLD_SIZE=32", "OMPI_COMM_WORLD_LOCAL_SIZE=8",
          "OMPI_COMM_WORLD_LOCAL_RANK=0", "PMIX_NAMESPACE=prte-1"),
-     .peers = "w-0", .source = "mpi", .host = "w-0", .at = 1, .of = 4, .key = "prte-1"},
+     .peers = "w-0", .source = "mpi", .host = "w-0", .at = 1, .of = 4, .key = "prte-1",
+     .others = 7},
     {"Open MPI without --peers",
      ENV("OMPI_COMM_WORLD_RANK=8", "OMPI_COMM_WORLD_SIZE=32", "OMPI_COMM_WORLD_LOCAL_SIZE=8",
          "OMPI_COMM_WORLD_LOCAL_RANK=0"),
@@ -261,7 +263,7 @@ static const struct row rows[] = {
          "OMPI_COMM_WORLD_LOCAL_RANK=0"),
      .peers = "w-0", .why = "OMPI_COMM_WORLD_SIZE=12 is no number of pods; --ranks=N"},
     {"MPICH", ENV("PMI_RANK=8", "PMI_SIZE=16", "MPI_LOCALNRANKS=8", "MPI_LOCALRANKID=0"),
-     .peers = "w-0", .source = "mpi", .host = "w-0", .at = 1, .of = 2},
+     .peers = "w-0", .source = "mpi", .host = "w-0", .at = 1, .of = 2, .others = 7},
     {"options beside the launcher's", ENV("PMIX_RANK=3", "PMIX_NAMESPACE=x"), .peers = "w-0",
      .rank = 1 + 3, .ranks = 1 + 4, .source = "peers", .host = "w-0", .at = 3, .of = 4},
     {"an option wins over the launcher",
@@ -274,6 +276,22 @@ static const struct row rows[] = {
     {"KubeRay", ENV("RAY_ADDRESS=h:6379", "KUBERAY_GEN_RAY_START_CMD=x"), .why = "KubeRay"},
     {"PMIx alone", ENV("PMIX_RANK=3", "PMIX_NAMESPACE=x"), .why = "PMIx"},
     {"the MPI operator's pods", ENV("K_MPI_JOB_ROLE=worker"), .why = "MPI operator"},
+    {"local rank 0 of eight",
+     ENV("PET_NNODES=4", "PET_NODE_RANK=3", "PET_MASTER_ADDR=m", "LOCAL_RANK=0",
+         "LOCAL_WORLD_SIZE=8"),
+     .source = "pet", .host = "m", .at = 3, .of = 4, .first = true, .others = 7},
+    {"... of one",
+     ENV("PET_NNODES=4", "PET_NODE_RANK=3", "PET_MASTER_ADDR=m", "LOCAL_RANK=0",
+         "LOCAL_WORLD_SIZE=1"),
+     .source = "pet", .host = "m", .at = 3, .of = 4},
+    {"... of a step of Slurm, on nodes that differ",
+     ENV("SLURM_STEP_ID=0", "SLURM_JOB_ID=7", "SLURM_STEP_NODELIST=n[1-3]", "SLURM_NODEID=2",
+         "SLURM_STEP_NUM_NODES=3", "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=8(x2),4"),
+     .source = "slurm", .host = "n1", .key = "7.0", .at = 2, .of = 3, .first = true},
+    {"... on nodes that do not",
+     ENV("SLURM_STEP_ID=0", "SLURM_JOB_ID=7", "SLURM_STEP_NODELIST=n[1-3]", "SLURM_NODEID=2",
+         "SLURM_STEP_NUM_NODES=3", "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=8(x3)"),
+     .source = "slurm", .host = "n1", .key = "7.0", .at = 2, .of = 3, .first = true, .others = 7},
     {"... of which local rank 0 tells", ENV("RAY_ADDRESS=h:6379", "LOCAL_RANK=1"), .aside = true},
     {"DLRover", ENV("DLROVER_MASTER_ADDR=m:50001", "NODE_RANK=1", "NODE_NUM=2"), .why = "DLRover"},
 };
@@ -300,6 +318,8 @@ static void check_row(const struct row *row)
         fail_msg("%s: %s", row->what, buf);
     if (row->aside)
         return;
+    if ((row->first && !p.first) || p.others != row->others)
+        fail_msg("%s: %d, %u others", row->what, p.first, p.others);
     if (strcmp(p.source, row->source) != 0)
         fail_msg("%s: source %s", row->what, p.source);
     (void)ni_format(key, sizeof(key), "%.*s", (int)strcspn(row->host, "."), row->host);
