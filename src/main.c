@@ -22,6 +22,7 @@
 #include "run/run.h"
 #include "selftest/selftest.h"
 #include "snapshot/snapshot.h"
+#include "watch/watch.h"
 
 /* The table of verbs. The first is the default. */
 static const struct ni_verb verbs[] = {
@@ -80,6 +81,16 @@ static const struct ni_verb verbs[] = {
      "  # where they do not\n"
      "  nccl-init preflight --peers=trainer-0.job --rank=$RANK --ranks=8\n",
      "selftest, log; docs/reference/preflight.md", NULL},
+    {"watch", NI_VERB_WATCH, ni_cmd_watch, 0, NULL,
+     "Shows while a job runs whether rails or sockets carry its data: bytes a second, "
+     "retransmissions, errors, changed GIDs. Exit status 0 if rails carry data, 1 if they do not, "
+     "2 "
+     "if it cannot be told.",
+     "  # look for ten seconds, then say it in one sentence\n"
+     "  nccl-init watch --for=10s\n"
+     "  # a line each second until Ctrl-C\n"
+     "  nccl-init watch\n",
+     "preflight, log, doctor; docs/guides/watch.md", "Watch a job"},
     {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,
      NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF | NI_GATHER_IMAGE, NULL,
      "Records this node and pod in a file. `plan --root=FILE.tree` shows the same on "
@@ -131,9 +142,9 @@ static const struct ni_verb verbs[] = {
 };
 /* The table of options, in the order of the help. */
 static const struct ni_option_rows *const options[] = {
-    &ni_policy_rows,    &ni_demand_rows, &ni_run_rows,    &ni_selftest_rows,
-    &ni_preflight_rows, &ni_doctor_rows, &ni_common_rows, &ni_env_rows,
-    &ni_install_rows,   &ni_log_rows,    &ni_plan_rows,   &ni_snapshot_rows,
+    &ni_policy_rows, &ni_demand_rows,   &ni_run_rows,   &ni_selftest_rows, &ni_preflight_rows,
+    &ni_doctor_rows, &ni_common_rows,   &ni_env_rows,   &ni_install_rows,  &ni_log_rows,
+    &ni_plan_rows,   &ni_snapshot_rows, &ni_watch_rows,
 };
 const struct ni_program ni_main_program = {verbs, NI_COUNT(verbs), options, NI_COUNT(options)};
 

@@ -29,15 +29,22 @@ static uint64_t bit_of(int number)
     return UINT64_C(1) << number;
 }
 
-static struct named option_named(const struct ni_program *program, struct ni_span name)
+/* Finds the option of that name that the verb takes; if it takes none, that of other verbs. */
+static struct named option_named(const struct ni_context *ctx, struct ni_span name)
 {
-    for (unsigned i = 0; i < ni_options_count(program); i++) {
-        const struct ni_option *option = ni_option_at(program, i);
+    struct named of_others = {NULL, -1};
 
-        if (ni_span_is(name, option->name))
+    for (unsigned i = 0; i < ni_options_count(ctx->program); i++) {
+        const struct ni_option *option = ni_option_at(ctx->program, i);
+
+        if (!ni_span_is(name, option->name))
+            continue;
+        if ((option->verbs & ctx->verb) != 0)
             return (struct named){option, (int)i};
+        if (!of_others.option)
+            of_others = (struct named){option, (int)i};
     }
-    return (struct named){NULL, -1};
+    return of_others;
 }
 
 static struct named option_of_variable(const struct ni_program *program, struct ni_span name)
@@ -142,7 +149,7 @@ static int take_option_word(struct ni_context *ctx, const char *text, const char
 {
     enum { SHOWN = 64 };
     const struct word word = split_word(text);
-    const struct named named = option_named(ctx->program, word.name);
+    const struct named named = option_named(ctx, word.name);
     const struct ni_option *option = named.option;
     const int shown = word.whole < SHOWN ? (int)word.whole : SHOWN;
     const char *value = word.value;

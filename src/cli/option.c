@@ -430,7 +430,7 @@ void ni_put_wrong(struct ni_text *t, const struct ni_option *option, const char 
 void ni_put_variable(struct ni_text *t, const struct ni_option *option)
 {
     ni_put(t, NI_OWN_PREFIX);
-    for (const char *p = option->name; *p; p++) {
+    for (const char *p = option->variable ? option->variable : option->name; *p; p++) {
         char c = (char)(*p == '-' ? '_' : toupper((unsigned char)*p));
 
         ni_putn(t, &c, 1);

@@ -19,13 +19,14 @@ enum {
     NI_VERB_LOG = 1 << 9,
     NI_VERB_HELP = 1 << 10,
     NI_VERB_VERSION = 1 << 11,
-    NI_VERB_EXPLAIN = 1 << 12
+    NI_VERB_EXPLAIN = 1 << 12,
+    NI_VERB_WATCH = 1 << 13
 };
 
 enum {
     /* verbs that read the node, or a recording of it */
     NI_VERBS_OF_NODE = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN | NI_VERB_SNAPSHOT | NI_VERB_TOPO |
-                       NI_VERB_DOCTOR | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT,
+                       NI_VERB_DOCTOR | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT | NI_VERB_WATCH,
     /* verbs that only tell of the program: no variable may keep them from that */
     NI_VERBS_OF_PROGRAM = NI_VERB_HELP | NI_VERB_VERSION | NI_VERB_EXPLAIN,
     NI_VERBS = NI_VERBS_OF_NODE | NI_VERBS_OF_PROGRAM | NI_VERB_INSTALL | NI_VERB_LOG
@@ -56,9 +57,10 @@ enum ni_group {
 };
 
 /* One option: `--name`, and the variable NCCLINIT_NAME. A set of options is a uint64_t with a bit
-   for each row of the table. */
+   for each row of the table. Two options may have one name if no verb takes both. */
 struct ni_option {
     const char *name;
+    const char *variable; /* the name that the variable is made of; NULL: that of the option */
     enum ni_group group;
     unsigned verbs;      /* NI_VERB_* that take it, NI_OPTION_* */
     const char *arg;     /* its values, for people and for `take`; NULL: it is a switch */

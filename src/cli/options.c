@@ -15,18 +15,19 @@ enum {
     A_FILE = NI_OPTION_FILE,
     DEMAND = NI_OPTION_DEMAND,
     DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN,
-    TESTING = NI_VERB_RUN | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT | NI_VERB_DOCTOR,
+    TESTING = NI_VERB_RUN | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT | NI_VERB_DOCTOR | NI_VERB_WATCH,
     ALL = NI_VERBS_OF_NODE,
+    PLANNING = ALL & ~NI_VERB_WATCH, /* the settings are shown, written or used */
     ANY = NI_VERBS,
 };
 
-/* The rows are in the order of the help. `run`, `selftest` and `preflight` take --root only to
-   refuse it with a reason. */
+/* The rows are in the order of the help. `run`, `selftest`, `preflight` and `watch` take --root only
+   to refuse it with a reason. */
 static const struct ni_option policy_options[] = {
     {
         .name = "mode",
         .group = NI_GROUP_DECISION,
-        .verbs = POLICY | DEMAND | ALL,
+        .verbs = POLICY | DEMAND | PLANNING,
         .arg = "auto|rdma|tcp|off",
         .initial = "auto",
         .take = ni_take_word,
@@ -37,7 +38,7 @@ static const struct ni_option policy_options[] = {
     {
         .name = "for",
         .group = NI_GROUP_DECISION,
-        .verbs = POLICY | ALL,
+        .verbs = POLICY | PLANNING,
         .arg = "nccl|nvshmem|ucx|gloo|nixl|vllm|mooncake|torchcomms|all,...",
         .initial = "nccl",
         .take = ni_take_targets,
@@ -60,7 +61,7 @@ static const struct ni_option policy_options[] = {
     {
         .name = "sockets",
         .group = NI_GROUP_DECISION,
-        .verbs = POLICY | ALL,
+        .verbs = POLICY | PLANNING,
         .arg = "auto|pod|rails|INTERFACE,...",
         .initial = "auto",
         .take = ni_take_names,
@@ -73,7 +74,7 @@ static const struct ni_option policy_options[] = {
     {
         .name = "gdr",
         .group = NI_GROUP_DECISION,
-        .verbs = POLICY | ALL,
+        .verbs = POLICY | PLANNING,
         .arg = "auto|off|PIX|PXB|PHB|SYS",
         .initial = "auto",
         .take = ni_take_gdr,
@@ -83,7 +84,7 @@ static const struct ni_option policy_options[] = {
     {
         .name = "memlock",
         .group = NI_GROUP_LIMITS,
-        .verbs = POLICY | ALL,
+        .verbs = POLICY | PLANNING,
         .arg = "max|keep|BYTES",
         .also = "unlimited=max",
         .initial = "max",
@@ -96,7 +97,7 @@ static const struct ni_option policy_options[] = {
     {
         .name = "require",
         .group = NI_GROUP_DEMANDS,
-        .verbs = POLICY | DEMAND | ALL,
+        .verbs = POLICY | DEMAND | PLANNING,
         .arg = "none|rdma|gdr|memlock|roce-v2|rails=N|gpus|selftest|preflight,...",
         .initial = "none",
         .take = ni_take_require,
@@ -106,7 +107,7 @@ static const struct ni_option policy_options[] = {
     {
         .name = "keep-caps",
         .group = NI_GROUP_LIMITS,
-        .verbs = POLICY | ALL,
+        .verbs = POLICY | PLANNING,
         .arg = "none|CAPABILITY,...",
         .initial = "none",
         .take = ni_take_keep_caps,
@@ -116,7 +117,7 @@ static const struct ni_option policy_options[] = {
     {
         .name = "drop-caps",
         .group = NI_GROUP_LIMITS,
-        .verbs = POLICY | ALL,
+        .verbs = POLICY | PLANNING,
         .arg = "none|unneeded|CAPABILITY,...",
         .initial = "none",
         .take = ni_take_drop_caps,
@@ -137,7 +138,7 @@ static const struct ni_option policy_options[] = {
     {
         .name = "wait",
         .group = NI_GROUP_FACTS,
-        .verbs = ALL,
+        .verbs = PLANNING,
         .arg = "SECONDS",
         .initial = "0",
         .take = ni_take_seconds,
@@ -186,7 +187,7 @@ static const struct ni_option common_options[] = {
         .name = "json",
         .group = NI_GROUP_OUTPUT,
         .verbs = NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST |
-                 NI_VERB_PREFLIGHT | NI_VERB_LOG,
+                 NI_VERB_PREFLIGHT | NI_VERB_LOG | NI_VERB_WATCH,
         .take = ni_take_switch,
         .at = offsetof(struct ni_options, json),
         .help = "print one JSON object, for programs",
@@ -195,7 +196,7 @@ static const struct ni_option common_options[] = {
         .name = "color",
         .group = NI_GROUP_OUTPUT,
         .verbs = NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST |
-                 NI_VERB_PREFLIGHT | NI_VERB_LOG,
+                 NI_VERB_PREFLIGHT | NI_VERB_LOG | NI_VERB_WATCH,
         .arg = "auto|always|never",
         .initial = "auto",
         .take = ni_take_word,

@@ -247,6 +247,7 @@ if [ -x "$program" ]; then
 	awk -v count="$(echo "$verbs" | wc -w)" '
 		{ n[$1]++; verbs[$1] = verbs[$1] (n[$1] > 1 ? ", " : "") $2 }
 		$1 ~ /^--root=/ { node = verbs[$1] } # each verb that reads the node takes it
+		$1 ~ /^--mode=/ { deciding = verbs[$1] } # each verb that decides
 		END {
 			for (option in n) {
 				who = verbs[option]
@@ -254,6 +255,7 @@ if [ -x "$program" ]; then
 				sub(/ and, /, " and ", who)
 				if (n[option] == count) who = "every verb"
 				if (verbs[option] == node) who = "every verb that reads the node"
+				if (verbs[option] == deciding) who = "every verb that decides"
 				print option " For " who
 			}
 		}' "$tmp/help-table" | sort >"$tmp/help-options"

@@ -15,7 +15,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 changing='openshift iommu memlock sriov softroce drivers gpudirect passthrough migrate preflight'
-guides="$changing verify fleet troubleshooting"
+guides="$changing verify fleet watch troubleshooting"
 
 # ---- sections, and the way to each guide from docs/README.md -----------------------------------------
 

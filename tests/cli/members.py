@@ -2,7 +2,7 @@
 """Compares the members that the program's JSON has with those of docs/reference/json.md: names, types, null, absence.
 
 It reads what plan, doctor and env write for the golden cases, log for the logs of tests/log, and the expected reports of
-tests/preflight. Of the ports of selftest, which only a device shows, it reads the names in src/selftest/report.c.
+tests/preflight. Of the ports of selftest and the rails of watch, which only a device shows, it reads the names in the sources.
 NCCL_INIT_QUICK=1: fewer golden cases and logs, which need not show each member that the page has.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -147,13 +147,14 @@ def main():
                 complain(f"{verb}: {path} can be absent, and {PAGE.name} does not say so")
         print(f"ok: {verb}: {found.reports} reports, {len(names)} members")
 
-    source = (ROOT / "src/selftest/report.c").read_text()
-    written = set(re.findall(r'ni_json_\w+\(j, "(\w+)"', source)) | {"schema", "findings"}
-    page = {path.rpartition(".")[2] for path in shared | tables["selftest"] if not path.startswith("findings[]")}
-    if written != page:
-        complain(f"selftest: only in its source or only in {PAGE.name}: {', '.join(sorted(written ^ page))}")
-    else:
-        print(f"ok: selftest: {len(page)} members")
+    for verb, of_all in ("selftest", {"schema", "findings"}), ("watch", {"schema"}):
+        source = (ROOT / f"src/{verb}/report.c").read_text()
+        written = set(re.findall(r'json_\w+\(j, "(\w+)"', source)) | of_all
+        page = {path.rpartition(".")[2] for path in tables[verb]} | of_all
+        if written != page:
+            complain(f"{verb}: only in its source or only in {PAGE.name}: {', '.join(sorted(written ^ page))}")
+        else:
+            print(f"ok: {verb}: {len(page)} members")
     return failures > 0
 
 

@@ -22,7 +22,7 @@ options() { # VERB
     cat <<'LINES'
 nccl-init pl|plan
 nccl-init s|selftest snapshot
-nccl-init |-- doctor env explain help install log plan preflight run selftest snapshot topo version
+nccl-init |-- doctor env explain help install log plan preflight run selftest snapshot topo version watch
 nccl-init help pl|plan
 nccl-init explain iommu.t|iommu.translated
 nccl-init help s|selftest snapshot
