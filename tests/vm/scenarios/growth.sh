@@ -3,6 +3,7 @@
 # are exact, and time, which is only told.
 # hardware: nics=4 memory=2048
 # seconds: 70
+# shard: ship
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=/dev/null
 . /lab/lib

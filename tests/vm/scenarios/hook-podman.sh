@@ -3,6 +3,7 @@
 # and no_new_privs; --init; a user namespace; a shared PID namespace; a limit in the spec; exec; and removed.
 # hardware: nics=1 podman memory=2048
 # seconds: 90
+# shard: ship
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=/dev/null
 . /lab/lib
