@@ -50,8 +50,12 @@ static int compare_places(const void *a, const void *b, void *arg)
 {
     const struct of *of = arg;
     const unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-    const int order = compare_leaves(of->job, of->rail, x, y);
+    const int64_t rate = of->job->pod[x].rail[of->rail].mbps.v;
+    const int64_t other = of->job->pod[y].rail[of->rail].mbps.v;
+    int order = compare_leaves(of->job, of->rail, x, y);
 
+    if (order == 0)
+        order = (rate > other) - (rate < other); /* a slower partner hides a slow port */
     return order != 0 ? order : (x > y) - (x < y);
 }
 

@@ -68,10 +68,13 @@ struct ni_rail_tally {
     unsigned loses_to; /* the rank of the first of them */
     /* one of these partners loses packets with others as well: it may be what lies between them */
     bool loses_beside;
-    /* pairs that it began, and those of them that are slow as a whole, one of them alone as well;
-       and those that others began with it, and that are slow as a whole */
-    unsigned began, began_slow, began_settled, met_slow;
+    /* pairs that it began, at its leaf if there are any: how many, and how many of them are slow alone,
+       too; and the fastest, in percent of the median of such pairs */
+    unsigned began, began_settled;
+    int64_t began_best;
+    unsigned met_slow; /* pairs that others began with it, and that are slow as a whole */
     bool near;         /* it was measured with a partner at its leaf */
+    bool began_near;   /* ... with one with which it began */
     bool starved;      /* its pod is to blame for the pairs that it began */
     unsigned measured; /* passed pairs of which both rates are known */
     /* the rank + 1 with which it passed by new queue pairs; 0: none */

@@ -78,8 +78,38 @@ static unsigned next_of(const struct ni_job *job, unsigned p, unsigned rail, ni_
     return p;
 }
 
-/* Adds a pair of each pod with the one `ahead` of it in the circle, so that every rail has both roles
-   at once. */
+/* Returns the end of the ring that begins at that place of the circle: pods of one leaf. One that is
+   alone at its leaf is in the ring of those before it, or behind it. */
+static unsigned end_of_ring(const struct ni_job *job, unsigned rail, unsigned n, unsigned begin)
+{
+    unsigned i = begin + 1;
+
+    for (; i < n; i++) {
+        const struct ni_pair before = {job->circle[i - 1], job->circle[i], rail};
+        const bool alone =
+            i + 1 == n ||
+            !ni_is_near(job, &(struct ni_pair){job->circle[i], job->circle[i + 1], rail});
+
+        if (i > begin + 1 && !alone && !ni_is_near(job, &before))
+            break;
+    }
+    return i;
+}
+
+/* Adds a pair of each pod with the next one of its leaf, so that every rail has both roles at once. */
+static void add_leaf_rings(struct ni_job *job, unsigned rail)
+{
+    const unsigned n = ni_draw_circle(job, rail);
+    unsigned end;
+
+    for (unsigned begin = 0; begin < n; begin = end) {
+        end = end_of_ring(job, rail, n, begin);
+        for (unsigned i = begin; i < end; i++)
+            add_pair(job, job->circle[i], job->circle[i + 1 < end ? i + 1 : begin], rail);
+    }
+}
+
+/* Adds a pair of each pod with the one `ahead` of it in the circle. */
 static void add_ring(struct ni_job *job, unsigned rail, unsigned ahead)
 {
     const unsigned n = ni_draw_circle(job, rail);
@@ -103,7 +133,7 @@ static void add_bad_ports(struct ni_job *job, unsigned rail)
     if (bad == 0)
         return;
     if (good == 0) {
-        add_ring(job, rail, 1);
+        add_leaf_rings(job, rail);
         return;
     }
     /* the first partner is not its neighbour */
@@ -134,10 +164,11 @@ static void add_all(struct ni_job *job)
 
     for (unsigned r = 0; r < job->n_rail; r++) {
         const unsigned n = ni_count_rails(job, r, ni_takes_part);
-        const unsigned ahead = job->all == 0 ? 1 : n / (2 * job->all);
 
-        if (job->all == 0 ? n > 1 : n > 3)
-            add_ring(job, r, ahead);
+        if (job->all == 0 && n > 1)
+            add_leaf_rings(job, r);
+        else if (n > 3)
+            add_ring(job, r, n / (2 * job->all));
     }
     for (unsigned i = before; i < job->n_result; i++)
         job->result[i].full = true;

@@ -12,8 +12,9 @@
 #include "rail/task.h"
 
 enum {
-    SLOW = 70, /* percent of the median: a rail below it is slow */
-    HALF = 50  /* the same for software RDMA, whose speed varies */
+    SLOW = 70,   /* percent of the median: a rail below it is slow */
+    HALF = 50,   /* the same for software RDMA, whose speed varies */
+    STARVED = 60 /* the same for the pairs that a pod begins, one of which is slow alone, too */
 };
 
 static bool is_here(const struct ni_job *job, unsigned rank)
@@ -157,6 +158,17 @@ static void find_medians(struct ni_job *job)
     job->median = none || (far > near && far < INT32_MAX) ? far : near;
 }
 
+/* Returns true if the pair says how fast the port is: its partner is as fast, and no round trip
+   between leaves limits it, if it has partners at its leaf. */
+static bool shows_port(const struct ni_job *job, const struct ni_pair_result *x, unsigned rank)
+{
+    const struct ni_rail_tally *t = ni_tally_of(job, rank, x->pair.rail);
+    const unsigned queues = ni_moved_at_once(x);
+    const bool limited = rate_in_flight(x, NI_READS, queues) < x->rate;
+
+    return x->rate >= rate_of(job, rank, x->pair.rail) && (x->near || !t->near || !limited);
+}
+
 /* Keeps the better measurement. If one of the two rates is not known there is none. */
 static void take_best(struct ni_rail_tally *t, bool sends, const struct ni_job *job,
                       const struct ni_pair_result *x, enum ni_way way)
@@ -165,9 +177,11 @@ static void take_best(struct ni_rail_tally *t, bool sends, const struct ni_job *
     const int64_t median = t->near ? job->median : job->far_median;
     const int64_t percent = ni_divide_measured(share_of(x, way) * 100, median);
     const int64_t mbps = way == NI_WRITES ? x->write_mbps : x->read_mbps;
+    const bool writer = sends == (way == NI_WRITES);
 
     best->mbps = mbps > best->mbps ? mbps : best->mbps;
-    best->percent = percent > best->percent ? percent : best->percent;
+    if (shows_port(job, x, writer ? x->pair.from : x->pair.to) && percent > best->percent)
+        best->percent = percent;
 }
 
 /* Returns true if the fault is the device's own: a step that failed before a packet left it, a link
@@ -326,10 +340,17 @@ static void note_ends(struct ni_job *job, const struct ni_pair_result *x)
         settled += v == NI_PATH_SLOW;
     }
     const bool whole = slow > 0 && slow == x->n_queue;
-    from->began++;
-    from->began_slow += whole;
-    from->began_settled += whole && settled > 0;
+
     to->met_slow += whole;
+    if (from->began_near && !x->near)
+        return; /* what the leaves share may be less than what a slow pod makes */
+    const int64_t write = share_of(x, NI_WRITES), read = share_of(x, NI_READS);
+    const int64_t least = write < read ? write : read;
+    const int64_t percent = x->pair_median > 0 ? least * 100 / x->pair_median : 100;
+
+    from->began++;
+    from->began_settled += whole && settled > 0;
+    from->began_best = percent > from->began_best ? percent : from->began_best;
 }
 
 /* Finds the pods that are slow where they begin, with every partner, and never where others begin:
@@ -337,18 +358,22 @@ static void note_ends(struct ni_job *job, const struct ni_pair_result *x)
 static void find_starved(struct ni_job *job)
 {
     for (unsigned p = 0; p < job->ranks; p++) {
-        unsigned began = 0, slow = 0, settled = 0, met = 0;
+        unsigned began = 0, settled = 0, met = 0;
+        int64_t best = 0;
 
         for (unsigned r = 0; r < job->n_rail; r++) {
             const struct ni_rail_tally *t = ni_tally_of(job, p, r);
 
             began += t->began;
-            slow += t->began_slow;
             settled += t->began_settled;
             met += t->met_slow;
+            best = t->began_best > best ? t->began_best : best;
         }
-        for (unsigned r = 0; r < job->n_rail; r++)
-            ni_tally_of(job, p, r)->starved = began > 1 && slow == began && settled > 0 && met == 0;
+        for (unsigned r = 0; r < job->n_rail; r++) {
+            struct ni_rail_tally *t = ni_tally_of(job, p, r);
+
+            t->starved = settled > 0 && best < STARVED && met == 0 && (began > 1 || t->began_near);
+        }
     }
 }
 
@@ -358,6 +383,7 @@ static void note_near(const struct ni_job *job, const struct ni_pair_result *x)
     if (!x->near || x->again != 0 || share_of(x, NI_WRITES) == 0)
         return;
     ni_tally_of(job, x->pair.from, x->pair.rail)->near = true;
+    ni_tally_of(job, x->pair.from, x->pair.rail)->began_near = true;
     ni_tally_of(job, x->pair.to, x->pair.rail)->near = true;
 }
 

@@ -21,26 +21,28 @@
 #include "rail/task.h"
 #include "two_tier.h"
 
-enum { SIZES = 16, ORDERS = 2, MOST_JOBS = 64, RESULTS = 8 * NET_PODS };
+enum { SIZES = 16, ORDERS = 2, MOST_JOBS = 64, RESULTS = 16 * NET_PODS, RAILS = 8 };
 enum { MBPS = 100000, TIMED_OUT = 12 };
 enum { SMALL = 64, SMALL_QUIET = 1024 }; /* writes whose acknowledgements are timed */
 #define MOVE_S  0.2                      /* how long data moves, each way */
 #define PAYLOAD 0.96                     /* of the rate, without headers */
 
-static const char *const fault_words[FAULT_KINDS] = {"healthy", "dead",  "lossy",  "slow",
-                                                     "port",    "cable", "starved"};
+#define ROUTER 0x525400000001 /* the MAC address of a router that answers for all */
+
+static const char *const fault_words[FAULT_KINDS] = {
+    "healthy", "dead", "lossy", "slow", "port", "cable", "starved", "broken", "leaf", "rail"};
 static const char *const order_words[ORDERS] = {"ordered", "random"};
 
 static struct {
     unsigned size[SIZES], sizes;
     bool fault[FAULT_KINDS], order[ORDERS];
     struct shape shape;
-    unsigned ways, count, jobs;
+    unsigned ways, count, jobs, rails;
     uint64_t seed;
     enum recovery recovery;
-    double noise, loss, slow, others, starved, pauses, drops; /* parts */
+    double noise, loss, slow, half, others, starved, pauses, drops; /* parts */
     double rtt_us; /* between two sites; 0: there is one */
-    bool labels, verbose, check, varies;
+    bool labels, verbose, check, varies, router, sum;
 } how = {
     .size = {64, 128, 256, 1000},
     .sizes = 4,
@@ -50,10 +52,12 @@ static struct {
     .ways = WAY_UP,
     .count = 100,
     .jobs = 2,
+    .rails = 1,
     .seed = 1,
     .noise = 0.1,
     .loss = 0.01,
     .slow = 0.1,
+    .half = 0.5,
     .starved = 0.3,
     .labels = true,
 };
@@ -61,10 +65,13 @@ static struct {
 /* What became of the jobs of one kind. */
 struct counts {
     uint64_t jobs, bad, named; /* named: bad, and rightly so */
+    uint64_t innocent;         /* a port, pod or leaf is blamed that is good */
     uint64_t rounds;
 };
 
-static struct net net; /* large: not on the stack */
+/* Large: not on the stack. The present rail's, and all of them. */
+static struct net net, nets[RAILS];
+static unsigned bad_rail;
 static struct flow flows[NET_FLOWS];
 static unsigned owner[NET_FLOWS]; /* the number of the result that a flow is of */
 static struct dice dice;
@@ -80,13 +87,25 @@ static double noise(void)
 static struct real {
     struct ni_job job;
     struct ni_pod pod[NET_PODS];
-    struct ni_rail rail[NET_PODS];
+    struct ni_rail rail[NET_PODS][RAILS];
     uint8_t missing[NET_PODS];
     unsigned circle[NET_PODS];
-    struct ni_rail_tally tally[NET_PODS];
+    struct ni_rail_tally tally[NET_PODS * RAILS];
     struct ni_findings f;
     struct ni_pair_result result[RESULTS]; /* at the end: the others begin as zeros */
 } real;
+
+static void add_rails(unsigned p)
+{
+    for (unsigned r = 0; r < how.rails; r++) {
+        struct ni_rail *rail = &real.rail[p][r];
+
+        *rail = (struct ni_rail){.port = 1, .link = NI_LINK_ROCE, .v2 = true};
+        snprintf(rail->hca, sizeof(rail->hca), "mlx5_%u", r);
+        rail->mbps = (struct ni_num){(int64_t)(MBPS * port_rate(&net, net.place[p])), NI_KNOWN};
+        ni_ip_from_v4(0x0a000000U + (r << 16) + net.place[p], rail->gid);
+    }
+}
 
 static void add_pods(void)
 {
@@ -95,21 +114,18 @@ static void add_pods(void)
                                .source = "peers",
                                .pod = real.pod,
                                .missing = real.missing,
-                               .n_rail = 1,
+                               .n_rail = how.rails,
                                .result = real.result,
                                .circle = real.circle,
                                .tally = real.tally};
     for (unsigned p = 0; p < net.shape.pods; p++) {
         real.pod[p] = (struct ni_pod){
-            .here = true, .transport = NI_NET_RDMA, .n_rail = 1, .rail = &real.rail[p]};
+            .here = true, .transport = NI_NET_RDMA, .n_rail = how.rails, .rail = real.rail[p]};
         snprintf(real.pod[p].host, NI_POD_NAME, "pod-%u", p);
         snprintf(real.pod[p].node, NI_POD_NAME, "node-%u", net.place[p]);
         if (how.labels)
             snprintf(real.pod[p].leaf, NI_POD_NAME, "leaf-%u", leaf_of(&net, p));
-        real.rail[p] =
-            (struct ni_rail){.hca = "mlx5_0", .port = 1, .link = NI_LINK_ROCE, .v2 = true};
-        real.rail[p].mbps = (struct ni_num){MBPS, NI_KNOWN};
-        ni_ip_from_v4(0x0a000000U + net.place[p], real.rail[p].gid);
+        add_rails(p);
     }
 }
 
@@ -124,13 +140,22 @@ static bool is_starved(unsigned rank)
     return net.fault.kind == STARVED && net.place[rank] == net.fault.place;
 }
 
+/* What the pod makes where it begins, in parts of the rate; 0: all. */
+static double own_of(unsigned rank)
+{
+    return is_starved(rank) ? how.starved * port_rate(&net, net.place[rank]) : 0;
+}
+
 /* The queue pairs of a round that move at the same time, one way: of each pair the first `batch`, the next
    ones, ... */
-static unsigned gather(const struct ni_pair_result *first, unsigned n, unsigned step, unsigned way)
+static unsigned gather(const struct ni_pair_result *first, unsigned n, unsigned rail, unsigned step,
+                       unsigned way)
 {
     unsigned count = 0;
 
     for (const struct ni_pair_result *x = first; x < first + n; x++) {
+        if (x->pair.rail != rail)
+            continue;
         const unsigned batch = ni_batch(&real.job, x);
         /* those that are tried again keep their numbers */
         const unsigned number = x->again > 0 ? x->again - 1 : (unsigned)(x - real.result);
@@ -141,7 +166,7 @@ static unsigned gather(const struct ni_pair_result *first, unsigned n, unsigned 
                                    .queue = (uint64_t)number * NET_QUEUES + q,
                                    .flight = (way == 0 ? NI_WRITES_IN_FLIGHT : NI_READS_IN_FLIGHT) /
                                              (MBPS * 1e6 / 8),
-                                   .own = is_starved(x->pair.from) ? how.starved / batch : 0};
+                                   .own = own_of(x->pair.from) / batch};
 
             if (!takes_part(x, q) || turn++ / batch != step)
                 continue;
@@ -181,6 +206,10 @@ static void sum_up(struct ni_pair_result *x)
     x->step = NI_PAIR_SMALL;
     x->wc = TIMED_OUT;
     x->latency_ns = 5000;
+    if (how.router) {
+        x->misled = NI_AT_FROM | NI_AT_TO;
+        x->neighbour = x->neighbour_to = ROUTER;
+    }
     if (in_second_site(&net, x->pair.from) != in_second_site(&net, x->pair.to))
         x->latency_ns += (int64_t)(how.rtt_us * 1000);
     for (unsigned q = 0; q < NI_MAX_QUEUES; q++) {
@@ -200,13 +229,12 @@ static void sum_up(struct ni_pair_result *x)
     x->read_mbps /= (n + batch - 1) / batch;
 }
 
-static void try_pairs(struct ni_pair_result *x, unsigned n)
+static void move_rail(const struct ni_pair_result *x, unsigned n, unsigned rail)
 {
-    for (unsigned i = 0; i < n; i++)
-        x[i].n_queue = NI_MAX_QUEUES;
+    net = nets[rail];
     for (unsigned step = 0; step < NI_MAX_QUEUES; step++)
         for (unsigned way = 0; way < 2; way++) {
-            const unsigned count = gather(x, n, step, way);
+            const unsigned count = gather(x, n, rail, step, way);
 
             if (count == 0)
                 continue;
@@ -215,6 +243,15 @@ static void try_pairs(struct ni_pair_result *x, unsigned n)
                 report_queue(&real.result[owner[i]].queue[flows[i].queue % NET_QUEUES], &flows[i],
                              way);
         }
+    nets[rail] = net;
+}
+
+static void try_pairs(struct ni_pair_result *x, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        x[i].n_queue = NI_MAX_QUEUES;
+    for (unsigned r = 0; r < how.rails; r++)
+        move_rail(x, n, r);
     for (unsigned i = 0; i < n; i++)
         sum_up(&x[i]);
 }
@@ -230,40 +267,89 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* The path findings name the leaf, and no port is blamed. A job of two leaves cannot tell them apart. */
-static bool is_named(void)
+/* The id of the finding that a fault is to have. A leaf that is cut off shows as pairs or as ports. */
+static bool is_right_kind(const char *id)
 {
-    char leaf[32], pod[32];
-    bool named = false;
+    static const char *const ids[FAULT_KINDS] = {
+        [PORT] = "job.rail.slow",     [CABLE] = "job.rail.lossy", [STARVED] = "job.pod.slow",
+        [BROKEN] = "job.rail.failed", [RAIL] = "job.rail.slow",
+    };
+    const char *right = ids[net.fault.kind];
+
+    if (right)
+        return strcmp(id, right) == 0;
+    return ni_has_prefix(id, "job.path.") ||
+           (net.fault.kind == LEAF && strcmp(id, "job.rail.failed") == 0);
+}
+
+/* Whether what the fault is about stands in the finding, and nobody else. A job of two leaves cannot tell
+   them apart. */
+static bool names_culprit(const struct ni_finding *f)
+{
+    char leaf[32], pod[32], all[32];
 
     snprintf(leaf, sizeof(leaf), "leaf-%u", net.fault.leaf);
     snprintf(pod, sizeof(pod), "(node-%u)", net.fault.place);
+    snprintf(all, sizeof(all), "%u of %u pods", net.shape.pods, net.shape.pods);
+    switch (net.fault.kind) {
+    case PORT:
+    case BROKEN:
+    case CABLE:
+    case STARVED:
+        if (strstr(f->subject, pod))
+            return true;
+        return strstr(f->message, pod) && strstr(f->message, "(node-") == strstr(f->message, pod);
+    case RAIL:
+        return strstr(f->message, all) != NULL;
+    case DEAD:
+    case LOSSY:
+    case SLOW:
+    case LEAF:
+        return !how.labels ||
+               (has_word(f->message, leaf) && (n_leaf == 2 || !strstr(f->message, " or ")));
+    case HEALTHY:
+    case FAULT_KINDS:
+        break;
+    }
+    return false;
+}
+
+/* Whether somebody is blamed who is good: another port, pod or rail; or a leaf alone that is good. */
+static bool blames_innocent(const struct ni_finding *f, const char *id)
+{
+    char leaf[32];
+
+    snprintf(leaf, sizeof(leaf), " touch leaf-%u", net.fault.leaf);
+    if (ni_has_prefix(id, "job.path."))
+        return how.labels && strstr(f->message, " touch ") && !strstr(f->message, " or ") &&
+               !has_word(f->message, leaf + strlen(" touch "));
+    return !(is_right_kind(id) && names_culprit(f));
+}
+
+/* How the job was judged. */
+struct judged {
+    bool bad, named, innocent;
+};
+
+static struct judged look(void)
+{
+    struct judged is = {.bad = ni_findings_count(&real.f, NI_ERROR) > 0};
+    bool wrong = false;
+
     for (unsigned i = 0; i < real.f.n; i++) {
         const struct ni_finding *f = &real.f.at[i];
         const struct ni_finding_kind *kind = ni_finding_kind(f->id);
 
         if (ni_finding_severity(kind->number) != NI_ERROR)
             continue;
-        if (net.fault.kind == PORT && strcmp(kind->id, "job.rail.slow") == 0) {
-            if (!strstr(f->message, pod) || strchr(f->message, '(') != strrchr(f->message, '('))
-                return false; /* nobody else */
-            named = true;
-            continue;
-        }
-        if (net.fault.kind == CABLE || net.fault.kind == STARVED) {
-            const char *const id = net.fault.kind == CABLE ? "job.rail.lossy" : "job.pod.slow";
-
-            if (strcmp(kind->id, id) != 0 || !(strstr(f->message, pod) || strstr(f->subject, pod)))
-                return false;
-            named = true;
-            continue;
-        }
-        if (net.fault.kind == PORT || !ni_has_prefix(kind->id, "job.path."))
-            return false;
-        named = named || !how.labels ||
-                (has_word(f->message, leaf) && (n_leaf == 2 || !strstr(f->message, " or ")));
+        if (is_right_kind(kind->id) && names_culprit(f))
+            is.named = true;
+        else if (!(ni_has_prefix(kind->id, "job.path.") && is_right_kind(kind->id)))
+            wrong = true;
+        is.innocent = is.innocent || blames_innocent(f, kind->id);
     }
-    return named;
+    is.named = is.named && !wrong;
+    return is;
 }
 
 static void judge_real(struct counts *c)
@@ -277,8 +363,12 @@ static void judge_real(struct counts *c)
     }
     ni_judge_rails(job, &real.f);
     c->rounds += job->rounds;
-    c->bad += ni_findings_count(&real.f, NI_ERROR) > 0;
-    c->named += ni_findings_count(&real.f, NI_ERROR) > 0 && is_named();
+    net = nets[bad_rail];
+    const struct judged is = look();
+
+    c->bad += is.bad;
+    c->named += is.named;
+    c->innocent += is.innocent;
 }
 
 /* ---- jobs ---- */
@@ -288,15 +378,11 @@ static uint64_t seed_of(unsigned pods, unsigned order, enum fault_kind kind, uns
     return mix(mix(mix(mix(how.seed) ^ pods) ^ (order << 8 | kind)) ^ index);
 }
 
-static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned index,
-                 struct counts *c)
+/* Each rail has a fabric of its own, of the same shape. */
+static void build_rail(unsigned rail, unsigned order, uint64_t seed)
 {
-    const uint64_t seed = seed_of(pods, order, kind, index);
-    const struct counts was = *c;
-
-    how.shape.pods = pods;
     build_net(&net, &how.shape, order == 1, seed);
-    dice.state = mix(seed ^ 1);
+    net.seed = mix(net.seed ^ rail);
     net.recovery = how.recovery;
     net.others = how.others;
     net.varies = how.varies;
@@ -304,12 +390,37 @@ static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned i
     net.drops = how.drops;
     net.rtt_s = how.rtt_us / 1e6;
     net.packets = MBPS * 1e6 / 8 / 4096;
+    nets[rail] = net;
+}
+
+static double part_of(enum fault_kind kind)
+{
+    if (kind == LOSSY || kind == CABLE)
+        return how.loss;
+    return kind == PORT || kind == RAIL ? how.half : how.slow;
+}
+
+static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned index,
+                 struct counts *c)
+{
+    const uint64_t seed = seed_of(pods, order, kind, index);
+    const struct counts was = *c;
+
+    how.shape.pods = pods;
+    dice.state = mix(seed ^ 1);
+    bad_rail = roll_below(&dice, how.rails);
+    for (unsigned r = 0; r < how.rails; r++)
+        build_rail(r, order, seed);
+    net = nets[bad_rail];
     net.fault = (struct fault){.kind = kind, .ways = how.ways};
     n_leaf = list_leaves(&net, leaves);
     net.fault.leaf = leaves[roll_below(&dice, n_leaf)];
     net.fault.uplink = roll_below(&dice, how.shape.uplinks);
     net.fault.place = net.place[roll_below(&dice, pods)];
-    net.fault.part = kind == LOSSY || kind == CABLE ? how.loss : how.slow;
+    net.fault.part = part_of(kind);
+    for (unsigned r = 0; r < how.rails; r++)
+        if (r == bad_rail || kind == STARVED) /* the processes are those of the pod */
+            nets[r].fault = net.fault;
     judge_real(c);
     c->jobs++;
     if (how.verbose && (kind == HEALTHY ? c->bad > was.bad : c->named == was.named))
@@ -355,6 +466,7 @@ static void add_part(int fd)
         to[i].jobs += from[i].jobs;
         to[i].bad += from[i].bad;
         to[i].named += from[i].named;
+        to[i].innocent += from[i].innocent;
         to[i].rounds += from[i].rounds;
     }
 }
@@ -411,12 +523,38 @@ static void put_table(double seconds)
     fprintf(stderr, "%.1f s\n", seconds);
 }
 
+/* One row of the table of kinds: of the healthy jobs those that are refused; of those with a fault those that
+   are found, and of these those whose culprit is named; of all jobs those in which an innocent is blamed. */
+static void put_sum(void)
+{
+    struct counts healthy = {0}, fault = {0};
+
+    for (unsigned i = 0; i < how.sizes * ORDERS * FAULT_KINDS; i++) {
+        const struct counts *c =
+            &table[i / FAULT_KINDS / ORDERS][i / FAULT_KINDS % ORDERS][i % FAULT_KINDS];
+        struct counts *to = i % FAULT_KINDS == HEALTHY ? &healthy : &fault;
+
+        to->jobs += c->jobs;
+        to->bad += c->bad;
+        to->named += c->named;
+        to->innocent += c->innocent;
+    }
+    printf("refused %llu of %llu (%.2f %%), found %llu of %llu (%.1f %%), named %.1f %%, innocent "
+           "%.2f %%\n",
+           (unsigned long long)healthy.bad, (unsigned long long)healthy.jobs,
+           per(healthy.bad, healthy.jobs, 100), (unsigned long long)fault.bad,
+           (unsigned long long)fault.jobs, per(fault.bad, fault.jobs, 100),
+           per(fault.named, fault.bad, 100),
+           per(healthy.innocent + fault.innocent, healthy.jobs + fault.jobs, 100));
+}
+
 /* Whether the judge is as good as it has to be: of healthy jobs one of 1,000 may be refused; of those with a
    fault so many of 100 must be named. */
 static bool is_good_enough(void)
 {
     static const unsigned least[FAULT_KINDS] = {
-        [DEAD] = 99, [LOSSY] = 99, [SLOW] = 95, [PORT] = 99, [CABLE] = 95, [STARVED] = 95};
+        [DEAD] = 99,    [LOSSY] = 99,  [SLOW] = 95, [PORT] = 99, [CABLE] = 95,
+        [STARVED] = 95, [BROKEN] = 99, [LEAF] = 95, [RAIL] = 95};
     bool good = true;
 
     for (unsigned k = 0; k < FAULT_KINDS; k++) {
@@ -444,7 +582,14 @@ static const char usage[] =
     "  --pods=N,...         sizes of the jobs (64,128,256,1000)\n"
     "  --faults=WORD,...    of healthy, dead, lossy, slow; port: a slow port of a pod; cable: its "
     "lossy cable;\n"
-    "                       starved: a pod whose processes have too little time\n"
+    "                       starved: a pod whose processes have too little time; broken: a port "
+    "that reaches nobody;\n"
+    "                       leaf: one that is cut off; rail: slow ports of all pods\n"
+    "  --rails=N            each with a fabric of its own; one has the fault (1)\n"
+    "  --planes=N           of a port, over which its queue pairs are hashed (1)\n"
+    "  --adaptive           packets take any uplink\n"
+    "  --slower=PERCENT     of the pods, whose ports have half the rate, and say so (0)\n"
+    "  --router             a router answers for the addresses of all\n"
     "  --ranks=WORD,...     of ordered, random\n"
     "  --places=N           for pods, of which the job has any (as many as pods)\n"
     "  --per-leaf=N         pods of a leaf (32)\n"
@@ -454,6 +599,7 @@ static const char usage[] =
     "  --recovery=WORD      of the devices: goback, selective or adaptive (goback)\n"
     "  --loss=PERCENT       of the packets on a lossy cable (1)\n"
     "  --slow=PERCENT       of its rate, of a slow cable (10)\n"
+    "  --half=PERCENT       of its rate, of a slow port or rail (50)\n"
     "  --others=PERCENT     flows of other jobs on each uplink and downlink, in the mean (0)\n"
     "  --vary               they come and go with each step\n"
     "  --pauses=PERCENT     of leaves and steps, in which flow control stops what goes to the "
@@ -467,6 +613,7 @@ static const char usage[] =
     "  --seed=N             (1)\n"
     "  --jobs=N             processes (2)\n"
     "  --no-labels          no node tells its leaf\n"
+    "  --sum                one line for all jobs\n"
     "  --check              status 1 if the judge is not as good as it has to be\n"
     "  --verbose            a line for each job that is judged wrongly\n";
 
@@ -526,15 +673,17 @@ static void take_options(int argc, char **argv)
     static const char *const ways[] = {"up", "down", "both"};
     static const char *const recoveries[] = {"goback", "selective", "adaptive"};
     static const struct option options[] = {
-        {"places", 1, NULL, 'x'},    {"pods", 1, NULL, 'p'},     {"faults", 1, NULL, 'f'},
-        {"ranks", 1, NULL, 'o'},     {"per-leaf", 1, NULL, 'l'}, {"uplinks", 1, NULL, 'u'},
-        {"spines", 1, NULL, 's'},    {"way", 1, NULL, 'w'},      {"recovery", 1, NULL, 'r'},
-        {"loss", 1, NULL, 'L'},      {"slow", 1, NULL, 'S'},     {"noise", 1, NULL, 'n'},
-        {"count", 1, NULL, 'c'},     {"seed", 1, NULL, 'e'},     {"jobs", 1, NULL, 'j'},
-        {"no-labels", 0, NULL, 'N'}, {"check", 0, NULL, 'k'},    {"verbose", 0, NULL, 'v'},
-        {"others", 1, NULL, 'T'},    {"vary", 0, NULL, 'V'},     {"pauses", 1, NULL, 'P'},
-        {"rtt", 1, NULL, 't'},       {"starved", 1, NULL, 'H'},  {"drops", 1, NULL, 'd'},
-        {NULL, 0, NULL, 0},
+        {"places", 1, NULL, 'x'},   {"pods", 1, NULL, 'p'},      {"faults", 1, NULL, 'f'},
+        {"ranks", 1, NULL, 'o'},    {"per-leaf", 1, NULL, 'l'},  {"uplinks", 1, NULL, 'u'},
+        {"spines", 1, NULL, 's'},   {"way", 1, NULL, 'w'},       {"recovery", 1, NULL, 'r'},
+        {"loss", 1, NULL, 'L'},     {"slow", 1, NULL, 'S'},      {"half", 1, NULL, 'h'},
+        {"noise", 1, NULL, 'n'},    {"count", 1, NULL, 'c'},     {"seed", 1, NULL, 'e'},
+        {"jobs", 1, NULL, 'j'},     {"no-labels", 0, NULL, 'N'}, {"check", 0, NULL, 'k'},
+        {"verbose", 0, NULL, 'v'},  {"others", 1, NULL, 'T'},    {"vary", 0, NULL, 'V'},
+        {"pauses", 1, NULL, 'P'},   {"rails", 1, NULL, 'R'},     {"planes", 1, NULL, 'Q'},
+        {"adaptive", 0, NULL, 'A'}, {"slower", 1, NULL, 'g'},    {"router", 0, NULL, 'a'},
+        {"sum", 0, NULL, 'm'},      {"rtt", 1, NULL, 't'},       {"starved", 1, NULL, 'H'},
+        {"drops", 1, NULL, 'd'},    {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -570,6 +719,9 @@ static void take_options(int argc, char **argv)
         case 'L':
             how.loss = part(optarg);
             break;
+        case 'h':
+            how.half = part(optarg);
+            break;
         case 'S':
             how.slow = part(optarg);
             break;
@@ -597,6 +749,24 @@ static void take_options(int argc, char **argv)
         case 'V':
             how.varies = true;
             break;
+        case 'R':
+            how.rails = number(optarg, 1, RAILS);
+            break;
+        case 'Q':
+            how.shape.planes = number(optarg, 1, 8);
+            break;
+        case 'A':
+            how.shape.adaptive = true;
+            break;
+        case 'g':
+            how.shape.slower = part(optarg);
+            break;
+        case 'a':
+            how.router = true;
+            break;
+        case 'm':
+            how.sum = true;
+            break;
         case 'P':
             how.pauses = part(optarg);
             break;
@@ -618,7 +788,7 @@ static void take_options(int argc, char **argv)
     }
     if (optind < argc)
         refuse(argv[optind]);
-    if (how.loss >= 1 || how.noise >= 1 || how.slow <= 0)
+    if (how.loss >= 1 || how.noise >= 1 || how.slow <= 0 || how.half <= 0)
         refuse("such a loss, noise or rate is not possible");
     for (unsigned i = 0; i < how.sizes && how.shape.places > 0; i++)
         if (how.size[i] > how.shape.places)
@@ -635,6 +805,10 @@ int main(int argc, char **argv)
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
     play_all();
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
-    put_table((double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
+    if (how.sum)
+        put_sum();
+    else
+        put_table((double)(end.tv_sec - begin.tv_sec) +
+                  (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
     return how.check && !is_good_enough();
 }

@@ -56,7 +56,8 @@ enum fault_kind {
     CUT,          /* rail r of the pods of a's leaf reaches that leaf only */
     SLOW_LEAF,    /* ... is slow */
     SLOW_RAIL,    /* rail r of all pods is slow */
-    THIN,         /* pairs of rail r between leaves get no more than that part of the rate */
+    HALF_PORT,    /* rail r of pod a moves half of its rate, and not less with a slower partner */
+    THIN, /* pairs of rail r between leaves get no more than that part of the rate, if all move */
     /* No acknowledgement is late, but packets are sent again, that often: */
     QUEUE_RESENDS, /* of one of the queue pairs of rail r from a to b, each time */
     CABLE_RESENDS, /* of all queue pairs of rail r of pod a, each time */
@@ -134,7 +135,7 @@ static void meets_many(const struct fault *k, struct ni_pair_result *x)
         return;
     if (k->kind == CUT && from != to)
         fails(x, NI_PAIR_SMALL, 0, TIMED_OUT, false);
-    if (k->kind == THIN && strcmp(w.pod[x->pair.from].leaf, w.pod[x->pair.to].leaf) != 0)
+    if (k->kind == THIN && x->full && strcmp(w.pod[x->pair.from].leaf, w.pod[x->pair.to].leaf) != 0)
         limit_pair(x, k->percent);
     if (k->kind == SLOW_RAIL || (k->kind == SLOW_LEAF && (from || to)))
         slow_down(x, k->percent);
@@ -197,6 +198,12 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
     if (k->kind == STARVED && from) {
         x->write_mbps = x->write_mbps * k->percent / 100;
         x->read_mbps = x->read_mbps * k->percent / 100;
+    }
+    if (k->kind == HALF_PORT && (from || to)) {
+        const int64_t half = w.rail[k->a][k->rail].mbps.v / 2;
+
+        x->write_mbps = x->write_mbps < half ? x->write_mbps : half;
+        x->read_mbps = x->read_mbps < half ? x->read_mbps : half;
     }
     if (k->kind == SLOW_IN && to)
         x->write_mbps = x->write_mbps * k->percent / 100;

@@ -263,11 +263,11 @@ static void change_rail(char *word[])
 static void add_fault(char *word[], unsigned n)
 {
     static const char *const kinds[FAULT_KINDS] = {
-        "port",        "path",          "switch",       "slow-in",   "slow-out",  "dies",
-        "own",         "silent",        "flaky",        "down",      "slow-all",  "queue-slow",
-        "queue-lossy", "queue-broken",  "queue-once",   "pair-slow", "resent",    "stranger",
-        "starved",     "cable",         "router",       "cut",       "slow-leaf", "slow-rail",
-        "thin",        "queue-resends", "cable-resends"};
+        "port",        "path",         "switch",        "slow-in",      "slow-out",  "dies",
+        "own",         "silent",       "flaky",         "down",         "slow-all",  "queue-slow",
+        "queue-lossy", "queue-broken", "queue-once",    "pair-slow",    "resent",    "stranger",
+        "starved",     "cable",        "router",        "cut",          "slow-leaf", "slow-rail",
+        "half-port",   "thin",         "queue-resends", "cable-resends"};
     struct fault *k = &w.fault[w.n_fault++];
     must(n > 3 && w.n_fault <= NI_COUNT(w.fault));
     while (k->kind < FAULT_KINDS && strcmp(kinds[k->kind], word[1]) != 0)

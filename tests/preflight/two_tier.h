@@ -71,18 +71,34 @@ struct shape {
     unsigned spines; /* as many as uplinks: the uplink decides the downlink. Fewer: the spine hashes
                          once more, to one of the links that it has to the leaf */
     unsigned places; /* for pods: the job has any of them. 0: as many as pods */
+    unsigned planes; /* of a port, each with its part of the rate and of the uplinks; 0: one */
+    bool adaptive;   /* the packets of each flow take all uplinks, but for one that is dead */
+    double slower;   /* the part of pods whose port has half the rate of the others, and says so */
 };
 
-enum fault_kind { HEALTHY, DEAD, LOSSY, SLOW, PORT, CABLE, STARVED, FAULT_KINDS };
+enum fault_kind {
+    HEALTHY,
+    DEAD,
+    LOSSY,
+    SLOW,
+    PORT,
+    CABLE,
+    STARVED,
+    BROKEN,
+    LEAF,
+    RAIL,
+    FAULT_KINDS
+};
 enum { WAY_UP = 1, WAY_DOWN = 2 };
 
 /* Of one cable between a leaf and a spine; PORT: of a pod, which is slow both ways; CABLE: of a pod, lossy both
    ways; STARVED: a pod whose processes get a part of the time, so that it moves less where it is asked to move, and
-   answers as fast as ever. */
+   answers as fast as ever; BROKEN: a pod's port that reaches nobody; LEAF: its pods reach each other, and nobody else;
+   RAIL: all ports are slow. */
 struct fault {
     enum fault_kind kind;
     unsigned leaf, uplink;
-    unsigned place; /* PORT, CABLE, STARVED */
+    unsigned place; /* PORT, CABLE, STARVED, BROKEN */
     unsigned ways;  /* WAY_UP: what leaves the leaf; WAY_DOWN: what enters it */
     double part;    /* LOSSY, CABLE: of the packets; else of the rate that is left */
 };
@@ -94,7 +110,8 @@ enum recovery { GO_BACK_N, SELECTIVE, ADAPTIVE };
 struct net {
     struct shape shape;
     unsigned leaves;
-    uint64_t seed; /* of the hash */
+    uint64_t seed;      /* of the hash */
+    uint64_t port_seed; /* of the ports' rates, the same on all rails */
     struct fault fault;
     enum recovery recovery;
     double packets; /* a second, at a pod's rate */
@@ -112,14 +129,39 @@ static inline unsigned leaf_of(const struct net *n, unsigned rank)
     return n->place[rank] / n->shape.leaf_pods;
 }
 
-static inline unsigned link_out(unsigned place)
+static inline unsigned planes_of(const struct net *n)
 {
-    return place;
+    return n->shape.planes > 0 ? n->shape.planes : 1;
 }
 
-static inline unsigned link_in(unsigned place)
+/* Links of ports stand plane by plane. */
+static inline unsigned link_out(const struct net *n, unsigned place, unsigned plane)
 {
-    return NET_PODS + place;
+    return plane * (NET_PODS / planes_of(n)) + place;
+}
+
+static inline unsigned link_in(const struct net *n, unsigned place, unsigned plane)
+{
+    return NET_PODS + link_out(n, place, plane);
+}
+
+/* The place whose port the link is of. */
+static inline unsigned place_of(const struct net *n, unsigned link)
+{
+    return link % NET_PODS % (NET_PODS / planes_of(n));
+}
+
+static inline bool is_of_port(unsigned link)
+{
+    return link < 2 * NET_PODS;
+}
+
+/* The rate of a place's port. */
+static inline double port_rate(const struct net *n, unsigned place)
+{
+    struct dice d = {mix(n->port_seed ^ place)};
+
+    return roll_part(&d) < n->shape.slower ? 0.5 : 1;
 }
 
 static inline unsigned link_up(const struct net *n, unsigned leaf, unsigned uplink)
@@ -147,12 +189,14 @@ static inline void build_net(struct net *n, const struct shape *shape, bool rand
 
     memset(n, 0, sizeof(*n));
     n->shape = *shape;
-    must_hold(shape->pods <= places && places <= NET_PODS, "too many pods");
+    must_hold(shape->pods <= places && places <= NET_PODS / planes_of(n), "too many pods");
+    must_hold(shape->uplinks % planes_of(n) == 0, "uplinks are not shared by the planes");
     must_hold(shape->leaf_pods > 0, "no pods of a leaf");
     must_hold(shape->spines > 0 && shape->uplinks % shape->spines == 0, "no such spines");
     n->leaves = (places + shape->leaf_pods - 1) / shape->leaf_pods;
     must_hold(n->leaves * shape->uplinks <= NET_TIER, "too many uplinks");
     n->seed = roll(&d);
+    n->port_seed = mix(n->seed);
     for (unsigned i = 0; i < places; i++)
         n->place[i] = i;
     for (unsigned i = places; (random || places > shape->pods) && i > 1; i--) {
@@ -188,31 +232,46 @@ static inline unsigned route(const struct net *n, unsigned from, unsigned to, ui
     const unsigned up_leaf = leaf_of(n, from), down_leaf = leaf_of(n, to);
     const unsigned width = n->shape.uplinks / n->shape.spines; /* links of a leaf to one spine */
     const uint64_t h = mix(mix(n->seed ^ queue) ^ ((uint64_t)a << 32 | b));
-    const unsigned up = (unsigned)((h >> 32) * n->shape.uplinks >> 32);
+    const unsigned own = n->shape.uplinks / planes_of(n);                   /* uplinks of a plane */
+    const unsigned plane = (unsigned)(mix(n->seed ^ queue) % planes_of(n)); /* both ways the same */
+    const unsigned up = plane * own + (unsigned)((h >> 32) * own >> 32);
     const unsigned down = up / width * width + (unsigned)(h & UINT32_MAX) % width;
+    const bool adaptive = n->shape.adaptive;
     unsigned hops = 0;
 
-    link[hops++] = link_out(a);
+    link[hops++] = link_out(n, a, plane);
     if (up_leaf != down_leaf) {
-        link[hops++] = link_up(n, up_leaf, up);
-        link[hops++] = link_down(n, down_leaf, down);
+        link[hops++] = link_up(n, up_leaf, adaptive ? 0 : up);
+        link[hops++] = link_down(n, down_leaf, adaptive ? 0 : down);
     }
-    link[hops++] = link_in(b);
+    link[hops++] = link_in(n, b, plane);
     return hops;
 }
 
 static inline bool is_faulty(const struct net *n, unsigned link)
 {
     const struct fault *f = &n->fault;
+    const unsigned uplink = n->shape.adaptive ? 0 : f->uplink;
 
-    if (f->kind == STARVED)
-        return false;
-    if (f->kind == PORT || f->kind == CABLE)
-        return link == link_out(f->place) || link == link_in(f->place);
-    if (f->kind == HEALTHY)
-        return false;
-    return ((f->ways & WAY_UP) && link == link_up(n, f->leaf, f->uplink)) ||
-           ((f->ways & WAY_DOWN) && link == link_down(n, f->leaf, f->uplink));
+    switch (f->kind) {
+    case PORT:
+    case CABLE:
+    case BROKEN:
+        return is_of_port(link) && place_of(n, link) == f->place;
+    case RAIL:
+        return is_of_port(link);
+    case DEAD:
+    case LOSSY:
+    case SLOW:
+        return ((f->ways & WAY_UP) && link == link_up(n, f->leaf, uplink)) ||
+               ((f->ways & WAY_DOWN) && link == link_down(n, f->leaf, uplink));
+    case HEALTHY:
+    case STARVED:
+    case LEAF:
+    case FAULT_KINDS:
+        break;
+    }
+    return false;
 }
 
 #define PAUSED 0.1 /* of the rate: what a leaf takes that flow control stops again and again */
@@ -220,9 +279,9 @@ static inline bool is_faulty(const struct net *n, unsigned link)
 /* Whether flow control stops what goes to the pods of that link's leaf. */
 static inline bool is_paused(const struct net *n, unsigned link)
 {
-    struct dice d = {mix(n->seed ^ n->step << 20 ^ (link - NET_PODS) / n->shape.leaf_pods)};
+    struct dice d = {mix(n->seed ^ n->step << 20 ^ place_of(n, link) / n->shape.leaf_pods)};
 
-    return n->pauses > 0 && link >= NET_PODS && link < 2 * NET_PODS && roll_part(&d) < n->pauses;
+    return n->pauses > 0 && link >= NET_PODS && is_of_port(link) && roll_part(&d) < n->pauses;
 }
 
 static inline bool in_second_site(const struct net *n, unsigned rank)
@@ -230,11 +289,24 @@ static inline bool in_second_site(const struct net *n, unsigned rank)
     return n->rtt_s > 0 && leaf_of(n, rank) >= n->leaves / 2;
 }
 
+/* What all uplinks of a leaf carry, or all downlinks, where packets take any of them. */
+static inline double adaptive_capacity(const struct net *n, unsigned link)
+{
+    const struct fault *f = &n->fault;
+    const bool less = (f->kind == SLOW || f->kind == DEAD) && is_faulty(n, link);
+
+    return n->shape.uplinks - (less ? 1 - (f->kind == SLOW ? f->part : 0) : 0);
+}
+
 static inline double capacity_of(const struct net *n, unsigned link)
 {
-    const bool less = n->fault.kind == SLOW || n->fault.kind == PORT;
+    const enum fault_kind kind = n->fault.kind;
+    const bool less = (kind == SLOW || kind == PORT || kind == RAIL) && is_faulty(n, link);
 
-    return (less && is_faulty(n, link) ? n->fault.part : 1.0) * (is_paused(n, link) ? PAUSED : 1.0);
+    if (!is_of_port(link) && n->shape.adaptive)
+        return adaptive_capacity(n, link);
+    const double whole = is_of_port(link) ? port_rate(n, place_of(n, link)) / planes_of(n) : 1.0;
+    return whole * (less ? n->fault.part : 1.0) * (is_paused(n, link) ? PAUSED : 1.0);
 }
 
 /* ---- flows ---- */
@@ -426,7 +498,9 @@ static inline unsigned add_others(const struct net *n, struct flow *flow, unsign
     const unsigned links = n->leaves * n->shape.uplinks;
 
     for (unsigned i = 0; i < 2 * links && n->others > 0; i++) {
-        const unsigned link = i < links ? link_up(n, 0, i) : link_down(n, 0, i - links);
+        const unsigned one = n->shape.adaptive ? n->shape.uplinks : 1; /* link of so many */
+        const unsigned at = i % links / one * one;
+        const unsigned link = i < links ? link_up(n, 0, at) : link_down(n, 0, at);
         struct dice d = {mix(n->seed ^ i ^ (n->varies ? n->step << 32 : 0))};
 
         for (unsigned k = roll_count(&d, n->others); k > 0; k--) {
@@ -465,7 +539,10 @@ static inline void drop_what_is_too_much(const struct net *n, struct flow *flow,
 /* The rates of all flows that move at once. from, to, queue, flight and own are given. */
 static inline void move_flows(struct net *n, struct flow *flow, unsigned flows)
 {
-    const bool lossy = n->fault.kind == LOSSY || n->fault.kind == CABLE;
+    const enum fault_kind kind = n->fault.kind;
+    const bool lossy = kind == LOSSY || kind == CABLE;
+    /* of packets that take all uplinks, one of so many takes the bad one */
+    const double share = n->shape.adaptive && kind == LOSSY ? n->shape.uplinks : 1;
     unsigned back[NET_HOPS], all;
     bool any = false;
 
@@ -482,9 +559,11 @@ static inline void move_flows(struct net *n, struct flow *flow, unsigned flows)
             hit = hit || is_faulty(n, f->link[k]);
         for (unsigned k = 0; k < hops; k++)
             hit_back = hit_back || is_faulty(n, back[k]);
-        f->dead = n->fault.kind == DEAD && (hit || hit_back);
-        f->lost = lossy && hit ? n->fault.part : 0;
-        f->lost_back = lossy && hit_back ? n->fault.part : 0;
+        f->dead = ((kind == DEAD && !n->shape.adaptive) || kind == BROKEN) && (hit || hit_back);
+        f->dead = f->dead || (kind == LEAF && (leaf_of(n, f->from) == n->fault.leaf) !=
+                                                  (leaf_of(n, f->to) == n->fault.leaf));
+        f->lost = lossy && hit ? n->fault.part / share : 0;
+        f->lost_back = lossy && hit_back ? n->fault.part / share : 0;
         f->limit = limit_of(n, f);
         any = any || f->lost > 0;
     }

@@ -31,11 +31,11 @@ static unsigned make_round(unsigned pods, unsigned ahead, unsigned queues, struc
 /* One of many jobs, healthy and not. */
 static unsigned make_job(unsigned i, struct flow *flow)
 {
-    static const struct shape shapes[] = {{64, 32, 32, 32, 0},
-                                          {100, 32, 32, 32, 0},
-                                          {96, 16, 8, 8, 0},
-                                          {256, 32, 32, 8, 0},
-                                          {64, 32, 32, 1, 0}};
+    static const struct shape shapes[] = {{64, 32, 32, 32, .places = 0},
+                                          {100, 32, 32, 32, .places = 0},
+                                          {96, 16, 8, 8, .places = 0},
+                                          {256, 32, 32, 8, .places = 0},
+                                          {64, 32, 32, 1, .places = 0}};
     const struct shape *s = &shapes[i % 5];
     unsigned n;
 
@@ -119,8 +119,9 @@ static void the_hash_is_uniform(void **state)
 {
     enum { UPLINKS = 32, DRAWS = 200000 };
     static unsigned up[UPLINKS], down[UPLINKS], both[UPLINKS * UPLINKS];
-    static const struct shape shapes[] = {
-        {64, 32, UPLINKS, UPLINKS, 0}, {64, 32, UPLINKS, 8, 0}, {64, 32, UPLINKS, 1, 0}};
+    static const struct shape shapes[] = {{64, 32, UPLINKS, UPLINKS, .places = 0},
+                                          {64, 32, UPLINKS, 8, .places = 0},
+                                          {64, 32, UPLINKS, 1, .places = 0}};
     unsigned there[NET_HOPS], back[NET_HOPS];
 
     (void)state;
@@ -161,10 +162,10 @@ static void a_seed_gives_the_same_job_again(void **state)
         assert_int_equal(make_job(j, again), n);
         assert_memory_equal(flows, again, n * sizeof(flows[0]));
     }
-    build_net(&net, &(struct shape){64, 32, 32, 32, 0}, true, 1);
+    build_net(&net, &(struct shape){64, 32, 32, 32, .places = 0}, true, 1);
     for (unsigned p = 0; p < 64; p++)
         used[p] = net.place[p];
-    build_net(&net, &(struct shape){64, 32, 32, 32, 0}, true, 2);
+    build_net(&net, &(struct shape){64, 32, 32, 32, .places = 0}, true, 2);
     for (unsigned p = 0; p < 64; p++)
         same += used[p] == net.place[p];
     assert_true(same < 16);
@@ -177,7 +178,7 @@ static void one_leaf_gives_all_pairs_the_full_rate(void **state)
         for (unsigned ahead = 1; ahead < 32; ahead += 5) {
             const unsigned n = make_round(32, ahead, queues, flows);
 
-            build_net(&net, &(struct shape){32, 32, 1, 1, 0}, ahead % 2, ahead);
+            build_net(&net, &(struct shape){32, 32, 1, 1, .places = 0}, ahead % 2, ahead);
             move_flows(&net, flows, n);
             for (unsigned i = 0; i < n; i++)
                 if (fabs(flows[i].rate * queues - 1) > CLOSE)
@@ -198,7 +199,7 @@ static void a_fault_hits_those_that_cross_it(void **state)
         unsigned hit = 0, dead = 0;
         double rate = 0;
 
-        build_net(&net, &(struct shape){PODS, 32, 32, 32, 0}, false, 3);
+        build_net(&net, &(struct shape){PODS, 32, 32, 32, .places = 0}, false, 3);
         net.packets = 3e6;
         net.fault = (struct fault){
             .kind = kind, .leaf = 1, .uplink = 5, .ways = WAY_UP, .part = part[kind]};
@@ -256,7 +257,7 @@ static void loss_is_seen_in_late_acknowledgements(void **state)
 /* As many as are asked for, and a flow that is alone shares its links with them. */
 static void other_jobs_take_their_share(void **state)
 {
-    const struct shape shape = {64, 32, 32, 32, 0};
+    const struct shape shape = {64, 32, 32, 32, .places = 0};
     unsigned n, at[NET_LINKS] = {0};
 
     (void)state;
@@ -285,7 +286,7 @@ static void a_job_may_have_any_places(void **state)
 
     (void)state;
     for (unsigned random = 0; random < 2; random++) {
-        const struct shape shape = {64, 32, 32, 32, 1000};
+        const struct shape shape = {64, 32, 32, 32, .places = 1000};
         unsigned behind = 0;
 
         build_net(&net, &shape, random, 5);
