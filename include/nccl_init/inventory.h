@@ -79,6 +79,7 @@ struct ni_inventory {
     struct ni_gdr gdr;
     struct ni_cpu cpu;
     struct ni_drivers drivers;
+    char numa_bare[64]; /* NUMA nodes with processors and no memory, "1, 3"; for doctor */
     struct ni_self self;
     struct ni_net net;
     struct ni_netdev netdev[NI_MAX_NETDEV];

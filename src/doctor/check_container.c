@@ -97,6 +97,12 @@ static void check_host_memory(struct ni_judging *c)
             "`Error while attaching to shared memory segment`",
             (long long)lacking->pci.numa.v,
             lacking->numa_memory == NI_ABSENT ? "memory" : "processors");
+    else if (inv->numa_bare[0] && (lacking || whole > 0))
+        ni_report(
+            c->f, NI_F_GPU_NUMA_OTHERS, inv->numa_bare,
+            "these NUMA nodes have processors and no memory; %s, so that its ranks share host "
+            "memory in one way; those of a pod with GPUs of both kinds do not",
+            lacking ? "all GPUs of this pod are there" : "no GPU of this pod is there");
 }
 
 static void check_shm(struct ni_judging *c)
@@ -125,7 +131,7 @@ const struct ni_check ni_check_shm = {
     .title = "/dev/shm",
     .whole = check_shm,
     .put = put_shm,
-    .findings = {NI_F_GPU_NUMA_EMPTY, NI_F_SHM_DEFAULT, NI_F_SHM_SMALL},
+    .findings = {NI_F_GPU_NUMA_EMPTY, NI_F_GPU_NUMA_OTHERS, NI_F_SHM_DEFAULT, NI_F_SHM_SMALL},
 };
 
 /* ---- host.name ---- */

@@ -192,6 +192,15 @@ const struct ni_finding_kind ni_device_findings[] = {
                  "socket.",
     },
     {
+        .number = NI_F_GPU_NUMA_OTHERS,
+        .id = "gpu.numa.others",
+        .cost = NI_COST_NOTHING,
+        .note = "Nothing to do for this pod; a job with a pod of both kinds needs "
+                "NCCL_CUMEM_HOST_ENABLE=0 on all its ranks.",
+        .admin = "populate the memory channels, or let the firmware make one NUMA node of each "
+                 "socket.",
+    },
+    {
         .number = NI_F_HCA_ERRORS_LINK,
         .id = "hca.errors.link",
         .cost = NI_COST_MAY_FAIL,

@@ -204,7 +204,7 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .number = NI_F_USER_NICS_APART,
         .id = "user.nics.apart",
         .cost = NI_COST_FAILS,
-        .user = "unset NCCL_NET_MERGE_LEVEL, or set it to PIX.",
+        .user = "unset NCCL_NET_MERGE_LEVEL (or set it to PIX) and NCCL_NET_FORCE_MERGE.",
     },
     {
         .number = NI_F_USER_NICS_FUSED,

@@ -146,6 +146,7 @@ const char *const ni_log_cause[NI_F_END] = {
     [NI_F_SOCKET_NONE] = "the IB transport finds no interface for its handshakes",
     [NI_F_USER_GID_WRONG] = "the GID at NCCL_IB_GID_INDEX is empty, v1, or not this pod's",
     [NI_F_USER_NET_NONE] = "the network that NCCL_NET demands cannot be used",
+    [NI_F_USER_NICS_APART] = "NCCL makes no NIC of HCAs of two CPUs",
     [NI_F_USER_SOCKET_NONE] = "no usable interface fits NCCL_SOCKET_IFNAME",
     [NI_F_USER_TOPO_UNREADABLE] = "NCCL cannot use the file that NCCL_TOPO_FILE names",
     [NI_F_USER_VALUE_IGNORED] =
@@ -478,6 +479,10 @@ const struct ni_pattern ni_patterns[] = {
         "Attribute %s of node %s not found", NCCL, ALL, INIT, USER_TOPO_UNREADABLE, FATAL | WARN,
         "the topology lacks this attribute: the file that NCCL_TOPO_FILE names, or the one that "
         "a virtual machine brings (/var/run/nvidia-topologyd), does not fit the node"),
+    BECAUSE("Fusing NET devices from different NUMA domains", NCCL, "2.30.7-2.32.3", INIT,
+            USER_NICS_APART, FATAL | WARN,
+            "NCCL makes no NIC of HCAs of two CPUs: NCCL_NET_MERGE_LEVEL=SYS or "
+            "NCCL_NET_FORCE_MERGE asks for one"),
     BECAUSE("Attempt to use communicator before the previous", NCCL, ALL, ANY, LOG_WARN, 0,
             "the program used a communicator while an earlier call for it had not ended: an error "
             "of the program, or it was built for another NCCL"),

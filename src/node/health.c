@@ -223,20 +223,36 @@ static void probe_drivers(struct ni_probe *p)
 
 /* ---- NUMA nodes ---- */
 
+/* Lists the NUMA nodes that have processors and no memory. */
+static void list_bare_nodes(struct ni_probe *p, const char *has_cpu, const char *has_memory)
+{
+    enum { NODES = 1024 }; /* the most that the kernel is built for: CONFIG_NODES_SHIFT */
+    struct ni_text bare = ni_text_on(p->inv->numa_bare, sizeof(p->inv->numa_bare));
+
+    for (int64_t node = 0; node < NODES; node++) {
+        if (ni_find_in_list(ni_span_of(has_cpu), node) == NI_KNOWN &&
+            ni_find_in_list(ni_span_of(has_memory), node) == NI_ABSENT)
+            ni_putf(&bare, "%s%d", bare.len > 0 ? ", " : "", (int)node);
+    }
+}
+
 /* Reads which NUMA nodes have memory or processors (drivers/base/node.c), and takes it for the GPUs.
    */
 static void probe_numa_nodes(struct ni_probe *p)
 {
-    char list[NI_PAGE];
+    char lists[2][NI_PAGE] = {"", ""};
 
     for (unsigned memory = 0; memory < 2; memory++) {
+        char *list = lists[memory];
         enum ni_known known =
-            ni_read_file(p, p->root, NI_OPTIONAL, list, sizeof(list), "sys/devices/system/node/%s",
+            ni_read_file(p, p->root, NI_OPTIONAL, list, NI_PAGE, "sys/devices/system/node/%s",
                          memory ? "has_memory" : "has_cpu");
 
         if (known == NI_KNOWN && ni_find_in_list(ni_span_of(list), 0) == NI_BAD)
             known = ni_note_odd(p, list);
-        for (unsigned i = 0; i < p->inv->n_gpu && known == NI_KNOWN; i++) {
+        if (known != NI_KNOWN)
+            return;
+        for (unsigned i = 0; i < p->inv->n_gpu; i++) {
             struct ni_gpu *g = &p->inv->gpu[i];
             const struct ni_num numa = g->pci.numa;
             enum ni_known *has = memory ? &g->numa_memory : &g->numa_cpus;
@@ -245,6 +261,7 @@ static void probe_numa_nodes(struct ni_probe *p)
                 *has = ni_find_in_list(ni_span_of(list), numa.v);
         }
     }
+    list_bare_nodes(p, lists[0], lists[1]);
 }
 
 /* ---- the container ---- */

@@ -296,6 +296,36 @@ static void leave_out_softroce(const struct ni_work *w)
     }
 }
 
+/* Puts the ports that the user could name: those of the pod that are ACTIVE and open. */
+static void put_usable(const struct ni_work *w, struct ni_text *t)
+{
+    enum { NAMED = 8 };
+    unsigned n = 0;
+
+    for (int i = 0; i < (int)w->inv->n_port; i++) {
+        const struct ni_hca *h = &w->inv->hca[w->inv->port[i].hca];
+
+        if (!ni_is_allocated(h) || h->efa || !ni_is_active(&w->inv->port[i]) ||
+            ni_lacks_node(&h->uverbs))
+            continue;
+        n++;
+        if (n <= NAMED)
+            ni_putf(t, "%s%s:%u", n == 1 ? ", which has " : ", ", h->name, w->inv->port[i].num);
+    }
+    if (n > NAMED)
+        ni_putf(t, " and %u more", n - NAMED);
+}
+
+/* Reports a list of the user's that names none of the usable ports. */
+static void report_none_named(const struct ni_work *w, const char *list)
+{
+    struct ni_text usable = NI_TEXT(240);
+
+    put_usable(w, &usable);
+    ni_report(w->f, NI_F_USER_HCA_NONE, variable, "`%.120s` names no usable port of this pod%s",
+              list, usable.buf);
+}
+
 void ni_rule_ports(const struct ni_work *w)
 {
     const char *list = ni_user_value(w, variable);
@@ -312,6 +342,5 @@ void ni_rule_ports(const struct ni_work *w)
     for (unsigned i = 0; i < w->inv->n_port; i++)
         chosen += w->plan->port[i].chosen;
     if (list && ni_names_hcas(list) && w->plan->transport == NI_NET_RDMA && chosen == 0)
-        ni_report(w->f, NI_F_USER_HCA_NONE, variable, "`%.120s` names no usable port of this pod",
-                  list);
+        report_none_named(w, list);
 }

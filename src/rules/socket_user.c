@@ -165,6 +165,28 @@ static bool is_first_certain(const struct ni_work *w, const struct matched *m)
     return m->routable.n == 0 || !m->first.unsure;
 }
 
+/* Puts the interfaces that the user could name: those that are up with an address that peers reach. */
+static void put_usable(const struct ni_work *w, struct ni_text *t)
+{
+    enum { NAMED = 8 };
+    uint8_t order[NI_MAX_NETDEV];
+    unsigned n = 0;
+
+    order_netdevs(w->inv, order);
+    for (unsigned i = 0; i < w->inv->n_netdev; i++) {
+        const struct ni_netdev *d = &w->inv->netdev[order[i]];
+
+        if (!d->running || ni_address_of(w, d->name).reach != NI_PEERS)
+            continue;
+        n++;
+        if (n <= NAMED)
+            ni_putf(t, "%s%s", n == 1 ? " (" : ", ", d->name);
+    }
+    if (n > NAMED)
+        ni_putf(t, " and %u more", n - NAMED);
+    ni_put(t, n > 0 ? ")" : "");
+}
+
 /* Reports a list by which NCCL takes first an interface that other nodes cannot reach, or finds
    none. */
 static void check_users_first(const struct ni_work *w, const char *user, const struct matched *m)
@@ -172,10 +194,14 @@ static void check_users_first(const struct ni_work *w, const char *user, const s
     const struct ni_netdev *d = m->first.netdev;
 
     if (!d) {
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_ifname,
-                  "`%.100s` matches no interface that is up with an address: `no socket interface "
-                  "found`",
-                  user);
+        struct ni_text usable = NI_TEXT(240);
+
+        put_usable(w, &usable);
+        ni_report(
+            w->f, NI_F_USER_SOCKET_NONE, ni_socket_ifname,
+            "`%.100s` matches no interface that is up with an address%s: `no socket interface "
+            "found`",
+            user, usable.buf);
         return;
     }
     const char *why = why_out_of_reach(d->name, m->first.address.reach);

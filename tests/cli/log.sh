@@ -80,6 +80,12 @@ while read -r name but reason; do
 	grep -E 'severity=(error|warning)' "$name/expected.values" | grep -v "id=${but:-none} " >"$tmp/said" || true
 	[ ! -s "$tmp/said" ] || complain "in-order: $name: $(cat "$tmp/said")"
 done <"$tmp/in-order"
+for values in */expected.values; do
+	name=${values%/*}
+	if tail -n 1 "$values" | grep -qx '# exit 0' && grep -q '^ranks .*state="ended in order"' "$values"; then
+		grep -q "^$name\( \|\$\)" "$tmp/in-order" || complain "in-order: $name is not in the list"
+	fi
+done
 
 # ---- streams and statuses ------------------------------------------------------------------------
 

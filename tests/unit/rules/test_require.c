@@ -106,7 +106,8 @@ static void test_users_list(void **state)
     (void)state;
     node_env("NCCL_IB_HCA=mlx5_99");
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
-            "--require=rdma, but `mlx5_99` names no usable port of this pod (NCCL_IB_HCA)");
+            "--require=rdma, but `mlx5_99` names no usable port of this pod, which has mlx5_0:1, "
+            "mlx5_1:1 (NCCL_IB_HCA)");
     node.n_env = 0;
     node_env("NCCL_IB_HCA=,"); /* names none, so it takes all */
     holds(NI_REQUIRE_RDMA);

@@ -533,6 +533,12 @@ static void test_socket_family(void **state)
     node_addr("fe80::6", "eth0");
     node_decide();
     assert_true(has(NI_F_USER_SOCKET_NONE));
+    node.entry[0] = (char[]){"NCCL_SOCKET_IFNAME=Eth0"}; /* those that are there are named */
+    node_decide();
+    assert_string_equal(finding(NI_F_USER_SOCKET_NONE)->message,
+                        "`Eth0` matches no interface that is up with an address (eth0): `no socket "
+                        "interface found`");
+    node.entry[0] = (char[]){"NCCL_SOCKET_FAMILY=AF_INET6"};
     node.inv.net.v6_known = NI_DENIED; /* a doubt is no finding */
     node_decide();
     assert_false(has(NI_F_USER_SOCKET_NONE));
