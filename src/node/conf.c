@@ -125,14 +125,30 @@ bool ni_parse_conf(struct ni_span line, bool by_nvshmem, struct ni_conf_line *re
     return true;
 }
 
+/* Reports a line that begins with a variable's name and has no `=`: the library skips it. */
+static void check_skipped(const struct conf_ctx *c, const char *line)
+{
+    const struct ni_span name = {line, strcspn(line, " \t:\r")};
+    char text[NI_DEV_NAME];
+
+    if (!ni_is_name(name, NI_DEV_NAME) || !ni_begins(name, c->lib->prefix) || strchr(line, '=') ||
+        !ni_copyn(text, sizeof(text), name.p, name.n))
+        return;
+    ni_report(c->p->f, NI_F_USER_NAME_MISSPELT, text,
+              "in %s there is no `=` behind the name; %s skips the line", c->file, c->lib->name);
+}
+
 /* Takes a line of a configuration file. */
 static void conf_line(struct conf_ctx *c, const char *line)
 {
     const bool by_nvshmem = c->lib->overrides;
     struct ni_conf_line set;
 
-    if (!ni_parse_conf(ni_span_of(line), by_nvshmem, &set))
+    if (!ni_parse_conf(ni_span_of(line), by_nvshmem, &set)) {
+        if (!by_nvshmem)
+            check_skipped(c, line);
         return;
+    }
     if (!by_nvshmem)
         check_name(c, set.name);
     if (!ni_is_name(set.name, NI_DEV_NAME) || !ni_begins(set.name, c->lib->prefix))

@@ -169,7 +169,7 @@ static bool is_first_certain(const struct ni_work *w, const struct matched *m)
 static void put_usable(const struct ni_work *w, struct ni_text *t)
 {
     enum { NAMED = 8 };
-    uint8_t order[NI_MAX_NETDEV];
+    uint8_t order[NI_MAX_NETDEV] = {0};
     unsigned n = 0;
 
     order_netdevs(w->inv, order);

@@ -42,6 +42,40 @@ static bool is_no_network(const char *net)
            strchr(blanks, net[n - 1]);
 }
 
+/* Returns the name of NCCL's own network that a word means which is not its name; NULL: none. */
+static const char *meant_network(const char *net)
+{
+    static const struct {
+        const char *word, *network;
+    } meant[] = {
+        {"infiniband", "IB"},  {"rdma", "IB"},    {"roce", "IB"},         {"verbs", "IB"},
+        {"sockets", "Socket"}, {"tcp", "Socket"}, {"ethernet", "Socket"},
+    };
+
+    for (unsigned i = 0; i < NI_COUNT(meant); i++) {
+        if (strcasecmp(net, meant[i].word) == 0)
+            return meant[i].network;
+    }
+    return NULL;
+}
+
+/* Reports what the user's choice of a network comes to. A plugin may have any name, so that a word
+   that NCCL does not know is a mistake only if no plugin is named. */
+static void report_other(const struct ni_work *w, const char *other, const char *nothing)
+{
+    const char *net = ni_user_value(w, other);
+    const char *meant = ni_user_value(w, "NCCL_NET_PLUGIN") ? NULL : meant_network(net);
+
+    if (meant)
+        ni_report(
+            w->f, NI_F_USER_NET_NONE, other,
+            "no network of NCCL's is called `%.40s`, and %s is: unless a plugin has this name, "
+            "`Failed to initialize any NET plugin`",
+            net, meant);
+    else
+        ni_report(w->f, NI_F_USER_NET_OTHER, other, "%.64s is in use; %s", net, nothing);
+}
+
 /* Returns NCCL_NET or NCCL_NET_PLUGIN if it names a network that is neither InfiniBand nor
    sockets. */
 static const char *other_network(const struct ni_work *w)
@@ -108,8 +142,7 @@ void ni_rule_transport(const struct ni_work *w)
     if (mode == NI_MODE_OFF)
         w->plan->transport = NI_NET_OFF;
     else if (other)
-        ni_report(w->f, NI_F_USER_NET_OTHER, other, "%.64s is in use; %s", ni_user_value(w, other),
-                  nothing);
+        report_other(w, other, nothing);
     else if (efa && mode != NI_MODE_TCP)
         ni_report(w->f, NI_F_NET_EFA, efa, "the pod's devices are EFAs: %s", nothing);
     else

@@ -199,6 +199,73 @@ static bool is_beyond(const char *level)
     return ni_is_digit(*level) && (int)strtol(level, NULL, 0) < 0;
 }
 
+/* Returns true if the list, of words in lower case, has the word in any case. */
+static bool has_word(const char *list, struct ni_span word)
+{
+    struct ni_span known;
+
+    while (ni_split(&list, ' ', &known)) {
+        if (known.n == word.n && strncasecmp(known.p, word.p, word.n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Finds the first word that NCCL does not know in a value such as "tree;allreduce:^ring,tree" (2.30.7
+   graph/tuning.cc parseList): of a function before a colon, or of those that `words` lists. */
+static bool find_unknown(const char *value, const char *words, struct ni_span *ret)
+{
+    static const char functions[] = "broadcast reduce allgather reducescatter allreduce";
+    struct ni_span entry;
+
+    while (ni_split(&value, ';', &entry)) {
+        const char *colon = memchr(entry.p, ':', entry.n);
+        const char *end = entry.p + entry.n, *at = entry.p;
+
+        if (colon) {
+            *ret = (struct ni_span){entry.p, (size_t)(colon - entry.p)};
+            if (!has_word(functions, *ret))
+                return true;
+            at = colon + 1;
+        }
+        at += at < end && *at == '^';
+        while (at < end) {
+            const char *comma = memchr(at, ',', (size_t)(end - at));
+            const char *stop = comma ? comma : end;
+
+            *ret = (struct ni_span){at, (size_t)(stop - at)};
+            if (ret->n > 0 && !has_word(words, *ret))
+                return true;
+            at = comma ? comma + 1 : end;
+        }
+    }
+    return false;
+}
+
+/* Reports a word of NCCL_ALGO or NCCL_PROTO that NCCL does not know. RCCL has other ones. */
+static void check_words(const struct ni_work *w)
+{
+    static const struct {
+        const char *name, *words;
+    } of[] = {
+        {"NCCL_ALGO", "tree ring collnetdirect collnetchain nvls nvlstree pat"},
+        {"NCCL_PROTO", "ll ll128 simple"},
+    };
+
+    if (w->inv->n_gpu > 0 && w->inv->gpu[0].amd)
+        return;
+    for (unsigned i = 0; i < NI_COUNT(of); i++) {
+        const char *v = user_value(w, of[i].name);
+        struct ni_span word;
+
+        if (v && find_unknown(v, of[i].words, &word))
+            ni_report(w->f, NI_F_USER_VALUE_IGNORED, of[i].name,
+                      "NCCL does not know `%.*s`: 2.24.3 and later end with `Unrecognized element "
+                      "token` or `prefix token`, older ones go without it",
+                      word.n < 40 ? (int)word.n : 40, word.p);
+    }
+}
+
 static void check_levels(const struct ni_work *w)
 {
     static const char gdr[] = "NCCL_NET_GDR_LEVEL";
@@ -501,6 +568,7 @@ void ni_rule_user(const struct ni_work *w)
 
     check_variables(w);
     check_levels(w);
+    check_words(w);
     check_merging(w);
     check_families(w);
     check_gloo(w);

@@ -329,14 +329,15 @@ static void test_conf_syntax(void **state)
         {" #NCCL_A=1\\nNCCL_B=2", "NCCL_B=2", 0}, /* a variable ` #A` to NCCL: not one of its own */
         {"NCCL_A=1 # not a comment", "NCCL_A=1 # not a comment", 0},
         {"NCCL_A=1\\r\\nNCCL_B=2\\r", "NCCL_A=1|NCCL_B=2", 0},
-        {"NCCL_A=\\r\\nNCCL_B", "NCCL_A=", 0},
+        {"NCCL_A=\\r\\nNCCL_B", "NCCL_A=", 1},
         {"NCCL_A==eth0=", "NCCL_A==eth0=", 0},
         {"NCCL_A=  \\\"q\\\" ", "NCCL_A=  \"q\" ", 0},
         {"export NCCL_A=1\\nNCCL_B=2", "NCCL_B=2", 1},
         {" NCCL_A=1\\nNCCL_B =2\\nNCCL_C=3", "NCCL_C=3", 2},
         {"\\texport  NCCL_A=1\\nexportNCCL_B=2\\nexport UCX_A=1", "", 1},
         {"=1\\nNCCL_B=2\\n\\n", "NCCL_B=2", 0},
-        {"NCCL_A", "", 0},
+        {"NCCL_A", "", 1},
+        {"NCCL_A: 1\\nNCCL_B 2\\nwords\\nUCX_A: 1", "", 2}, /* no `=`: NCCL skips the line */
         {"UCX_A=1\\nNCCL_B=2", "NCCL_B=2", 0}, /* read too late for others */
         {"", "", 0},
     };
