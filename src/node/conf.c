@@ -93,6 +93,13 @@ struct ni_span ni_conf_meant(struct ni_span name, const char *begin, bool *ret_e
     return meant;
 }
 
+/* Says where the user corrects such a line. found: NULL: it was only counted. */
+static void tell_where(struct ni_finding *found)
+{
+    if (found)
+        found->user = "correct the line in that file; until then it has no effect.";
+}
+
 /* Reports a name that has more in it than people see. */
 static void check_name(const struct conf_ctx *c, struct ni_span name)
 {
@@ -101,10 +108,11 @@ static void check_name(const struct conf_ctx *c, struct ni_span name)
     char text[NI_DEV_NAME];
 
     if (meant.n > 0 && ni_copyn(text, sizeof(text), meant.p, meant.n))
-        ni_report(c->p->f, NI_F_USER_NAME_MISSPELT, text,
-                  "in %s there is %s the name; %s takes it as part of the name, and reads no such "
-                  "variable",
-                  c->file, export ? "`export` before" : "a blank before or behind", c->lib->name);
+        tell_where(ni_report(
+            c->p->f, NI_F_USER_NAME_MISSPELT, text,
+            "in %s there is %s the name; %s takes it as part of the name, and reads "
+            "no such variable",
+            c->file, export ? "`export` before" : "a blank before or behind", c->lib->name));
 }
 
 bool ni_parse_conf(struct ni_span line, bool by_nvshmem, struct ni_conf_line *ret)
@@ -134,8 +142,9 @@ static void check_skipped(const struct conf_ctx *c, const char *line)
     if (!ni_is_name(name, NI_DEV_NAME) || !ni_begins(name, c->lib->prefix) || strchr(line, '=') ||
         !ni_copyn(text, sizeof(text), name.p, name.n))
         return;
-    ni_report(c->p->f, NI_F_USER_NAME_MISSPELT, text,
-              "in %s there is no `=` behind the name; %s skips the line", c->file, c->lib->name);
+    tell_where(ni_report(c->p->f, NI_F_USER_NAME_MISSPELT, text,
+                         "in %s there is no `=` behind the name; %s skips the line", c->file,
+                         c->lib->name));
 }
 
 /* Takes a line of a configuration file. */

@@ -2,6 +2,7 @@
 /* The rule user.values: values of the user stay, and are compared with the node. */
 #include "rules/user.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,26 @@ static void report_odd(const struct ni_work *w, const char *name, const char *va
         report_number(w, name, value);
 }
 
+/* Reports a variable of NCCL's that is written with small letters, which is another one. Returns true
+   if it is. */
+static bool check_case(const struct ni_work *w, const char *entry)
+{
+    struct ni_span name;
+    const char *value;
+    char text[NI_DEV_NAME], capitals[NI_DEV_NAME];
+
+    if (ni_has_prefix(entry, prefix) || strncasecmp(entry, prefix, strlen(prefix)) != 0 ||
+        !ni_env_split(entry, &name, &value) || !ni_copyn(text, sizeof(text), name.p, name.n))
+        return false;
+    for (size_t i = 0; i <= name.n; i++)
+        capitals[i] = (char)toupper((unsigned char)text[i]);
+    if (!ni_is_nccl_name(ni_span_of(capitals)))
+        return false;
+    ni_report(w->f, NI_F_USER_NAME_MISSPELT, text,
+              "NCCL has no such variable; did you mean %s, in capitals?", capitals);
+    return true;
+}
+
 /* Reports names that NCCL does not read, empty values, and words in place of numbers. Of one name
    the first entry counts; they are reported by name, whatever the order of the environment. */
 static void check_variables(const struct ni_work *w)
@@ -166,6 +187,8 @@ static void check_variables(const struct ni_work *w)
         const char *value;
         char text[NI_DEV_NAME];
 
+        if (odd <= NI_MAX_FINDINGS)
+            odd += check_case(w, *e);
         if (!ni_has_prefix(*e, prefix) || !ni_env_split(*e, &name, &value) ||
             !ni_copyn(text, sizeof(text), name.p, name.n))
             continue;
