@@ -98,9 +98,24 @@ bool ni_is_nccl_name(struct ni_span name)
     return is_listed(word, ni_nccl_numbers) || is_listed(word, ni_nccl_words);
 }
 
+/* Puts the name in capitals. Returns true if NCCL reads that one, and not the name itself. */
+static bool put_capitals(struct ni_span name, char ret[NI_DEV_NAME])
+{
+    const size_t head = sizeof(prefix) - 1;
+
+    if (name.n < head || memcmp(name.p, prefix, head) == 0 ||
+        strncasecmp(name.p, prefix, head) != 0 || !ni_copyn(ret, NI_DEV_NAME, name.p, name.n))
+        return false;
+    for (size_t i = 0; i < name.n; i++)
+        ret[i] = (char)toupper((unsigned char)ret[i]);
+    return ni_is_nccl_name(ni_span_of(ret));
+}
+
 bool ni_is_misspelt_nccl(struct ni_span name)
 {
-    return ni_near_name(name).n > 0;
+    char capitals[NI_DEV_NAME];
+
+    return ni_near_name(name).n > 0 || put_capitals(name, capitals);
 }
 
 /* Returns true if NCCL reads the variable by strtoll (misc/param.cc ncclLoadParam), and the value is
@@ -163,12 +178,8 @@ static bool check_case(const struct ni_work *w, const char *entry)
     const char *value;
     char text[NI_DEV_NAME], capitals[NI_DEV_NAME];
 
-    if (ni_has_prefix(entry, prefix) || strncasecmp(entry, prefix, strlen(prefix)) != 0 ||
-        !ni_env_split(entry, &name, &value) || !ni_copyn(text, sizeof(text), name.p, name.n))
-        return false;
-    for (size_t i = 0; i <= name.n; i++)
-        capitals[i] = (char)toupper((unsigned char)text[i]);
-    if (!ni_is_nccl_name(ni_span_of(capitals)))
+    if (!ni_env_split(entry, &name, &value) || !put_capitals(name, capitals) ||
+        !ni_copyn(text, sizeof(text), name.p, name.n))
         return false;
     ni_report(w->f, NI_F_USER_NAME_MISSPELT, text,
               "NCCL has no such variable; did you mean %s, in capitals?", capitals);

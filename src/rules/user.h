@@ -15,7 +15,7 @@ ni_rule_fn ni_rule_user;
 struct ni_span ni_near_name(struct ni_span name);
 
 /* Return true if a known version of NCCL reads a variable of that name; if the name is a misspelt
-   one, as ni_near_name finds it. */
+   one, as ni_near_name finds it, or in small letters. */
 bool ni_is_nccl_name(struct ni_span name);
 bool ni_is_misspelt_nccl(struct ni_span name);
 

@@ -813,6 +813,25 @@ static bool split_setting(struct ni_span s, struct ni_span *name, struct ni_span
     return true;
 }
 
+/* Keeps the name at the beginning of a line without `=`, which a finding tells. */
+static void keep_skipped(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span line,
+                         struct ni_text *ret)
+{
+    struct ni_span name = {line.p, 0};
+
+    while (name.n < line.n && !strchr(" \t:\r", line.p[name.n]))
+        name.n++;
+    if (!ni_begins(name, "NCCL_") || !ni_is_name(name, NI_DEV_NAME) || memchr(line.p, '=', line.n))
+        return;
+    if (ni_variable_form(k, name)) {
+        ni_putn(ret, name.p, name.n);
+    } else {
+        ni_put(ret, "NCCL_");
+        ni_mask_name(m, name, ret);
+    }
+    ni_put(ret, "\n");
+}
+
 /* Keeps the settings of an nccl.conf. NCCL does not take blanks off, so a name after a blank is
    another name, which a finding tells. */
 static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
@@ -823,8 +842,10 @@ static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, str
     bool export;
 
     while (next_line(&s, &line)) {
-        if (!ni_parse_conf(line, false, &set))
+        if (!ni_parse_conf(line, false, &set)) {
+            keep_skipped(k, m, line, ret);
             continue;
+        }
         const struct ni_span meant = ni_conf_meant(set.name, "NCCL_", &export);
         if (meant.n > 0)
             ni_put(ret, export ? "export " : " ");

@@ -16,15 +16,15 @@
 
 /* Words of known options' values, compared without regard to case. */
 static const char words[] =
-    " 2xnccl abort ace aff af_inet af_inet6 aligned all alloc alltoall and anp any auto bootstrap "
-    "broadcast call cc coll collnet collnetchain collnetdirect cpu cuda dc default devx disabled "
-    "dmabuf docker doorbell enabled env error eth false gdr gdrcopy gpu graph group host ib ibdevx "
-    "ibgda ibrc info init int k keep libfabric ll ll128 lo loc m max min mnnvl mpi net no none "
-    "nvb nvhca nvl nvls nvlstree nvshmem_hca_list off on p2c p2p pat parallel pci_bus_id phb pix "
-    "plugin pmi pod profile proxy pxb pxn rail ras rc reg require ring roce rocm rocm-ib rocr "
-    "sharp "
-    "shm simple socket spcx sym sys tcp tcpx topology trace tree true tuning ucx ucx_net_devices "
-    "uct uid v1 v2 version warn yes ";
+    " 2xnccl abort ace af_inet af_inet6 aff aligned all allgather alloc allreduce alltoall and "
+    "anp any auto bootstrap broadcast call cc coll collnet collnetchain collnetdirect cpu "
+    "cuda dc default devx disabled dmabuf docker doorbell enabled env error eth ethernet "
+    "false gdr gdrcopy gpu graph group host ib ibdevx ibgda ibrc infiniband info init int k "
+    "keep libfabric ll ll128 lo loc m max min mnnvl mpi net no none nvb nvhca nvl nvls "
+    "nvlstree nvshmem_hca_list off on p2c p2p parallel pat pci_bus_id phb pix plugin pmi pod "
+    "profile proxy pxb pxn rail ras rc rdma reduce reducescatter reg require ring roce rocm "
+    "rocm-ib rocr sharp shm simple socket sockets spcx sym sys tcp tcpx topology trace tree "
+    "true tuning uct ucx ucx_net_devices uid v1 v2 verbs version warn yes ";
 
 bool ni_keeps_word(struct ni_span s)
 {

@@ -338,7 +338,7 @@ static void test_conf_syntax(void **state)
         {"=1\\nNCCL_B=2\\n\\n", "NCCL_B=2", 0},
         {"NCCL_A", "", 1},
         {"NCCL_A: 1\\nNCCL_B 2\\nwords\\nUCX_A: 1", "", 2}, /* no `=`: NCCL skips the line */
-        {"UCX_A=1\\nNCCL_B=2", "NCCL_B=2", 0}, /* read too late for others */
+        {"UCX_A=1\\nNCCL_B=2", "NCCL_B=2", 0},              /* read too late for others */
         {"", "", 0},
     };
     (void)state;
