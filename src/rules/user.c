@@ -245,32 +245,39 @@ static bool has_word(const char *list, struct ni_span word)
     return false;
 }
 
+/* Takes the next token off the rest, as strtok_r does: empty ones do not count. */
+static bool next_token(struct ni_span *rest, char separator, struct ni_span *ret)
+{
+    size_t n = 0;
+
+    while (rest->n > 0 && *rest->p == separator)
+        *rest = (struct ni_span){rest->p + 1, rest->n - 1};
+    while (n < rest->n && rest->p[n] != separator)
+        n++;
+    *ret = (struct ni_span){rest->p, n};
+    *rest = (struct ni_span){rest->p + n, rest->n - n};
+    return n > 0;
+}
+
 /* Finds the first word that NCCL does not know in a value such as "tree;allreduce:^ring,tree" (2.30.7
    graph/tuning.cc parseList): of a function before a colon, or of those that `words` lists. */
 static bool find_unknown(const char *value, const char *words, struct ni_span *ret)
 {
     static const char functions[] = "broadcast reduce allgather reducescatter allreduce";
-    struct ni_span entry;
+    struct ni_span rest = ni_span_of(value), entry, list;
 
-    while (ni_split(&value, ';', &entry)) {
-        const char *colon = memchr(entry.p, ':', entry.n);
-        const char *end = entry.p + entry.n, *at = entry.p;
-
-        if (colon) {
-            *ret = (struct ni_span){entry.p, (size_t)(colon - entry.p)};
-            if (!has_word(functions, *ret))
+    while (next_token(&rest, ';', &entry)) {
+        if (!next_token(&entry, ':', ret))
+            continue;
+        if (!next_token(&entry, ':', &list))
+            list = *ret; /* without a function */
+        else if (!has_word(functions, *ret))
+            return true;
+        if (list.n > 0 && *list.p == '^')
+            list = (struct ni_span){list.p + 1, list.n - 1};
+        while (next_token(&list, ',', ret)) {
+            if (!has_word(words, *ret))
                 return true;
-            at = colon + 1;
-        }
-        at += at < end && *at == '^';
-        while (at < end) {
-            const char *comma = memchr(at, ',', (size_t)(end - at));
-            const char *stop = comma ? comma : end;
-
-            *ret = (struct ni_span){at, (size_t)(stop - at)};
-            if (ret->n > 0 && !has_word(words, *ret))
-                return true;
-            at = comma ? comma + 1 : end;
         }
     }
     return false;
