@@ -215,7 +215,7 @@ static struct named demand_near(const struct ni_program *program, struct ni_span
         const struct ni_option *option = ni_option_at(program, i);
         struct ni_text variable = NI_TEXT(NI_EDITS_NAME);
 
-        if ((option->verbs & NI_OPTION_DEMAND) == 0)
+        if ((option->traits & NI_OPTION_DEMAND) == 0)
             continue;
         ni_put_variable(&variable, option);
         if (name.n + LETTERS < variable.len || variable.len + LETTERS < name.n)
@@ -277,11 +277,11 @@ static enum entry take_entry(struct ni_context *ctx, const struct named *named, 
                              bool recorded, struct ni_text *why)
 {
     const struct ni_option *option = named->option;
-    const bool demand = (option->verbs & NI_OPTION_DEMAND) != 0;
+    const bool demand = (option->traits & NI_OPTION_DEMAND) != 0;
     const bool own =
-        (option->verbs & ctx->verb) != 0 && (!recorded || (option->verbs & NI_OPTION_POLICY) != 0);
-    const bool to_file = (option->verbs & NI_OPTION_FILE) != 0 &&
-                         ((option->verbs & NI_OPTION_CAREFUL) == 0 || !ctx->options.own_rights);
+        (option->verbs & ctx->verb) != 0 && (!recorded || (option->traits & NI_OPTION_POLICY) != 0);
+    const bool to_file = (option->traits & NI_OPTION_FILE) != 0 &&
+                         ((option->traits & NI_OPTION_CAREFUL) == 0 || !ctx->options.own_rights);
     const bool judged = demand && (ctx->verb & (NI_VERB_PLAN | NI_VERB_DOCTOR)) != 0;
     int r;
 

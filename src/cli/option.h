@@ -32,16 +32,16 @@ enum {
     NI_VERBS = NI_VERBS_OF_NODE | NI_VERBS_OF_PROGRAM | NI_VERB_INSTALL | NI_VERB_LOG
 };
 
-/* More bits of ni_option.verbs. */
+/* What an option is, as bits of ni_option.traits. */
 enum {
     /* the plan depends on it: a recording's own value counts */
-    NI_OPTION_POLICY = 1 << 30,
+    NI_OPTION_POLICY = 1 << 0,
     /* it names a file: in secure execution its variable is ignored */
-    NI_OPTION_FILE = 1 << 29,
+    NI_OPTION_FILE = 1 << 1,
     /* ... unless files are opened with the caller's own rights alone */
-    NI_OPTION_CAREFUL = 1 << 27,
+    NI_OPTION_CAREFUL = 1 << 2,
     /* a wrong value in its variable is a demand not met */
-    NI_OPTION_DEMAND = 1 << 28
+    NI_OPTION_DEMAND = 1 << 3
 };
 
 /* Groups of options in the help, in its order. */
@@ -62,7 +62,8 @@ struct ni_option {
     const char *name;
     const char *variable; /* the name that the variable is made of; NULL: that of the option */
     enum ni_group group;
-    unsigned verbs;      /* NI_VERB_* that take it, NI_OPTION_* */
+    unsigned verbs;      /* NI_VERB_* that take it */
+    unsigned traits;     /* NI_OPTION_* */
     const char *arg;     /* its values, for people and for `take`; NULL: it is a switch */
     const char *initial; /* its default value; NULL: none */
     /* Reads a value into the member that begins at `at`, of the struct of its room. 0, or -EINVAL

@@ -27,7 +27,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "mode",
         .group = NI_GROUP_DECISION,
-        .verbs = POLICY | DEMAND | PLANNING,
+        .verbs = PLANNING,
+        .traits = POLICY | DEMAND,
         .arg = "auto|rdma|tcp|off",
         .initial = "auto",
         .take = ni_take_word,
@@ -38,7 +39,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "for",
         .group = NI_GROUP_DECISION,
-        .verbs = POLICY | PLANNING,
+        .verbs = PLANNING,
+        .traits = POLICY,
         .arg = "nccl|nvshmem|ucx|gloo|nixl|vllm|mooncake|torchcomms|all,...",
         .initial = "nccl",
         .take = ni_take_targets,
@@ -49,7 +51,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "hcas",
         .group = NI_GROUP_DECISION,
-        .verbs = POLICY | ALL,
+        .verbs = ALL,
+        .traits = POLICY,
         .arg = "auto|HCA[:PORT],...",
         .initial = "auto",
         .take = ni_take_names,
@@ -61,7 +64,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "sockets",
         .group = NI_GROUP_DECISION,
-        .verbs = POLICY | PLANNING,
+        .verbs = PLANNING,
+        .traits = POLICY,
         .arg = "auto|pod|rails|INTERFACE,...",
         .initial = "auto",
         .take = ni_take_names,
@@ -74,7 +78,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "gdr",
         .group = NI_GROUP_DECISION,
-        .verbs = POLICY | PLANNING,
+        .verbs = PLANNING,
+        .traits = POLICY,
         .arg = "auto|off|PIX|PXB|PHB|SYS",
         .initial = "auto",
         .take = ni_take_gdr,
@@ -84,7 +89,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "memlock",
         .group = NI_GROUP_LIMITS,
-        .verbs = POLICY | PLANNING,
+        .verbs = PLANNING,
+        .traits = POLICY,
         .arg = "max|keep|BYTES",
         .also = "unlimited=max",
         .initial = "max",
@@ -97,7 +103,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "require",
         .group = NI_GROUP_DEMANDS,
-        .verbs = POLICY | DEMAND | PLANNING,
+        .verbs = PLANNING,
+        .traits = POLICY | DEMAND,
         .arg = "none|rdma|gdr|memlock|roce-v2|rails=N|gpus|selftest|preflight,...",
         .initial = "none",
         .take = ni_take_require,
@@ -107,7 +114,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "keep-caps",
         .group = NI_GROUP_LIMITS,
-        .verbs = POLICY | PLANNING,
+        .verbs = PLANNING,
+        .traits = POLICY,
         .arg = "none|CAPABILITY,...",
         .initial = "none",
         .take = ni_take_keep_caps,
@@ -117,7 +125,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "drop-caps",
         .group = NI_GROUP_LIMITS,
-        .verbs = POLICY | PLANNING,
+        .verbs = PLANNING,
+        .traits = POLICY,
         .arg = "none|unneeded|CAPABILITY,...",
         .initial = "none",
         .take = ni_take_drop_caps,
@@ -128,7 +137,8 @@ static const struct ni_option policy_options[] = {
     {
         .name = "network-status",
         .group = NI_GROUP_FACTS,
-        .verbs = POLICY | A_FILE | ALL,
+        .verbs = ALL,
+        .traits = POLICY | A_FILE,
         .arg = "VARIABLE|/FILE",
         .take = ni_take_variable_or_path,
         .at = offsetof(struct ni_options, network_status),
@@ -157,7 +167,8 @@ static const struct ni_option common_options[] = {
     {
         .name = "strict",
         .group = NI_GROUP_DEMANDS,
-        .verbs = DEMAND | TESTING,
+        .verbs = TESTING,
+        .traits = DEMAND,
         .take = ni_take_switch,
         .at = offsetof(struct ni_options, strict),
         .help =
@@ -166,7 +177,8 @@ static const struct ni_option common_options[] = {
     {
         .name = "root",
         .group = NI_GROUP_FACTS,
-        .verbs = A_FILE | ALL,
+        .verbs = ALL,
+        .traits = A_FILE,
         .arg = "/|DIR|FILE.tree",
         .initial = "/",
         .take = ni_take_path,
@@ -177,7 +189,8 @@ static const struct ni_option common_options[] = {
     {
         .name = "output",
         .group = NI_GROUP_OUTPUT,
-        .verbs = A_FILE | NI_VERB_ENV | NI_VERB_SNAPSHOT,
+        .verbs = NI_VERB_ENV | NI_VERB_SNAPSHOT,
+        .traits = A_FILE,
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, output),
@@ -214,7 +227,8 @@ static const struct ni_option common_options[] = {
     {
         .name = "svg",
         .group = NI_GROUP_OUTPUT,
-        .verbs = A_FILE | NI_VERB_RUN | NI_VERB_TOPO | NI_VERB_PREFLIGHT,
+        .verbs = NI_VERB_RUN | NI_VERB_TOPO | NI_VERB_PREFLIGHT,
+        .traits = A_FILE,
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, svg),
@@ -245,7 +259,8 @@ static const struct ni_option common_options[] = {
     {
         .name = "termination-log",
         .group = NI_GROUP_OUTPUT,
-        .verbs = A_FILE | DECIDING | NI_VERB_PREFLIGHT | NI_VERB_INSTALL,
+        .verbs = DECIDING | NI_VERB_PREFLIGHT | NI_VERB_INSTALL,
+        .traits = A_FILE,
         .arg = "FILE",
         .initial = "/dev/termination-log",
         .take = ni_take_path,

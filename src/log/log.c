@@ -48,7 +48,8 @@ static const struct ni_option log_options[] = {
     },
     {
         .name = "plan",
-        .verbs = A_FILE | NI_VERB_LOG,
+        .verbs = NI_VERB_LOG,
+        .traits = A_FILE,
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_log_options, plan),

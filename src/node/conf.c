@@ -259,7 +259,7 @@ static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
         if (ni_parse_passwd(line, &user) && user.uid == uid->v)
             (void)ni_copyn(home, NI_PATH, user.home.p, user.home.n);
     }
-    if (p->root->root->record && home[0])
+    if (home[0])
         record_home(p, uid->v, home);
     return home;
 }

@@ -554,20 +554,16 @@ static void search_image(void *ctx)
 /* Adds what was found to a recording, by names and without content. */
 static void record_image(const struct ni_root *root, const struct ni_image *image)
 {
-    const int failed = root->record->failed;
-
     for (unsigned i = 0; i < image->n_file; i++) {
         const struct ni_image_file *f = &image->file[i];
         char line[NI_IMAGE_NAME + 16] = "";
 
         if (f->kind == NI_IMAGE_DRIVER)
             (void)ni_format(line, sizeof(line), "driver %s", f->name);
-        (void)ni_record_add(root, f->kept, line, strlen(line));
+        ni_record_offer(root, f->kept, line, strlen(line));
         if (f->kept_version[0])
-            (void)ni_record_add(root, f->kept_version, "", 0);
+            ni_record_offer(root, f->kept_version, "", 0);
     }
-    /* a file that the recording has otherwise is no fault */
-    root->record->failed = failed;
 }
 
 /* Reads which driver the function of each of the pod's HCAs is bound to. */
@@ -626,7 +622,6 @@ void ni_probe_image(struct ni_probe *p)
         work->image.known = NI_DENIED;
         work->image.late = true;
     }
-    if (root->record)
-        record_image(root, &work->image);
+    record_image(root, &work->image);
     p->inv->image = &work->image;
 }

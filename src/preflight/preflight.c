@@ -108,7 +108,8 @@ static const struct ni_option preflight_options[] = {
     {
         .name = "job-secret",
         .group = NI_GROUP_PREFLIGHT,
-        .verbs = A_FILE | NI_OPTION_CAREFUL | MEETING,
+        .verbs = MEETING,
+        .traits = A_FILE | NI_OPTION_CAREFUL,
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, secret),
@@ -180,7 +181,8 @@ static const struct ni_option preflight_options[] = {
     {
         .name = "once",
         .group = NI_GROUP_PREFLIGHT,
-        .verbs = A_FILE | NI_OPTION_CAREFUL | MEETING,
+        .verbs = MEETING,
+        .traits = A_FILE | NI_OPTION_CAREFUL,
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, once),
@@ -189,7 +191,8 @@ static const struct ni_option preflight_options[] = {
     {
         .name = "report",
         .group = NI_GROUP_PREFLIGHT,
-        .verbs = A_FILE | MEETING,
+        .verbs = MEETING,
+        .traits = A_FILE,
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_preflight_options, report),

@@ -365,12 +365,17 @@ int ni_message_receive(int fd, size_t most, struct ni_auth *auth, struct ni_mess
         return -EPROTO;
     if (ioctl(fd, FIONREAD, &there) < 0 || (size_t)there < NI_WIRE_HEAD + size)
         return 0;
-    for (size_t got = 0; got<NI_WIRE_HEAD + size; got += n> 0 ? (size_t)n : 0) {
-        n = recv(fd, incoming + got, NI_WIRE_HEAD + size - got, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return n < 0 ? -errno : -ECONNRESET;
+    size += NI_WIRE_HEAD;
+    for (size_t got = 0; got < size; got += (size_t)n) {
+        n = recv(fd, incoming + got, size - got, MSG_DONTWAIT);
+        if (n == 0)
+            return -ECONNRESET;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n < 0)
+            n = 0;
     }
-    r = take_incoming(size, auth, ret);
+    r = take_incoming(size - NI_WIRE_HEAD, auth, ret);
     return r < 0 ? r : 1;
 }
 

@@ -36,7 +36,8 @@ static const struct ni_option demand_options[] = {
     {
         .name = "selftest",
         .group = NI_GROUP_DEMANDS,
-        .verbs = DEMAND | NI_VERB_RUN,
+        .verbs = NI_VERB_RUN,
+        .traits = DEMAND,
         .arg = "off|warn|require",
         .initial = "off",
         .take = ni_take_word,
@@ -46,7 +47,8 @@ static const struct ni_option demand_options[] = {
     {
         .name = "preflight",
         .group = NI_GROUP_DEMANDS,
-        .verbs = DEMAND | NI_VERB_RUN,
+        .verbs = NI_VERB_RUN,
+        .traits = DEMAND,
         .arg = "off|warn|require",
         .initial = "off",
         .take = ni_take_word,
@@ -67,7 +69,8 @@ static const struct ni_option run_options[] = {
     {
         .name = "snapshot-on-refusal",
         .group = NI_GROUP_DEMANDS,
-        .verbs = A_FILE | NI_VERB_RUN,
+        .verbs = NI_VERB_RUN,
+        .traits = A_FILE,
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_run_options, refusal_snapshot),

@@ -79,30 +79,35 @@ static int add_name(void *ctx, const char *name, size_t n)
     return 0;
 }
 
-static char *content; /* what was met last */
-
 /* Records what is at the path, which has no links. asked: the path that led here, or NULL. 1:
-   recorded; 0: something else than `access` wants is there; -errno. */
+   recorded, and *ret_text is the content or the target, until the next call; 0: something else than
+   `access` wants is there; -errno. */
 static int record_call(const struct ni_dir *from, const char *path, enum ni_access access,
-                       char *asked)
+                       char *asked, const char **ret_text)
 {
+    struct ni_tree *record = from->root->record;
     const struct ni_wanted want = ni_wanted[access];
     struct listing l = {from, path};
     ssize_t n = -ENOMEM;
 
-    if (!content)
-        content = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
-    if (content && access == NI_ACCESS_LIST)
+    if (!record->read)
+        record->read = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
+    if (record->read && access == NI_ACCESS_LIST)
         n = ni_raw(from, path, access, add_name, &l);
-    else if (content)
-        n = ni_raw_text(from, path, access, content, NI_TREE_FILE);
+    else if (record->read)
+        n = ni_raw_text(from, path, access, record->read, NI_TREE_FILE);
     if (n == -EOVERFLOW || n == -ENOMEM)
-        from->root->record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
+        record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
     if (n < 0)
         return n == -want.other ? 0 : (int)n;
-    add_entry(
-        from, path, READ,
-        (struct ni_entry){.kind = want.kind, .value = content, .len = (uint32_t)n, .asked = asked});
+    const struct ni_entry e = {
+        .kind = want.kind,
+        .value = record->read,
+        .len = (uint32_t)n,
+        .asked = asked,
+    };
+    add_entry(from, path, READ, e);
+    *ret_text = record->read;
     return 1;
 }
 
@@ -121,11 +126,14 @@ static int step_recorded(const void *ctx, const char *path, bool last, char targ
 {
     const struct ni_dir *from = ctx;
     char at[NI_TREE_PATH + 1];
+    const char *text;
+    int r = 0;
 
     (void)ni_format(at, sizeof(at), "/%s", path);
-    int r = is_proc_alias(from, at) ? 0 : record_call(from, at, NI_ACCESS_LINK, NULL);
+    if (!is_proc_alias(from, at))
+        r = record_call(from, at, NI_ACCESS_LINK, NULL, &text);
     if (r == 1)
-        (void)ni_copy(target, NI_TREE_PATH, content);
+        (void)ni_copy(target, NI_TREE_PATH, text);
     return r < 0 && last ? 0 : r; /* the access itself meets the error of the last component */
 }
 
@@ -133,6 +141,7 @@ void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access
 {
     struct ni_dir top = ni_dir_top(dir->root); /* links lead to complete paths */
     char at[NI_TREE_PATH + 1] = "/", asked[NI_TREE_PATH];
+    const char *text;
 
     (void)ni_copy(asked, sizeof(asked), dir->as ? dir->as : path + strspn(path, "/"));
     top.named = dir->named;
@@ -140,7 +149,7 @@ void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access
     if (r == -ENAMETOOLONG) {
         r = 0; /* a tree says so, too, if it has the part before that name */
     } else if (r == 0 && access < NI_ACCESS_EXISTS) {
-        r = record_call(&top, at, access, asked);
+        r = record_call(&top, at, access, asked, &text);
         if (r == 1)
             return;
     } else if (r == 0 && access == NI_ACCESS_OPEN) {
@@ -157,11 +166,24 @@ void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access
 
 int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len)
 {
-    struct ni_dir top = ni_dir_top(root);
+    const struct ni_dir top = ni_dir_top(root);
+    const struct ni_entry e = {.kind = NI_ENTRY_FILE, .value = value, .len = (uint32_t)len};
 
-    add_entry(&top, path, READ,
-              (struct ni_entry){.kind = NI_ENTRY_FILE, .value = value, .len = (uint32_t)len});
+    if (!root->record)
+        return 0;
+    add_entry(&top, path, READ, e);
     return root->record->failed;
+}
+
+void ni_record_offer(const struct ni_root *root, const char *path, const char *value, size_t len)
+{
+    struct ni_tree *record = root->record;
+
+    if (!record)
+        return;
+    const int failed = record->failed;
+    (void)ni_record_add(root, path, value, len);
+    record->failed = failed;
 }
 
 /* ---- the form ---- */

@@ -21,7 +21,10 @@ struct ni_entry *ni_record_entries(struct ni_tree *t, size_t *ret_n);
 /* Puts a record in .tree form: header, a comment line, then the entries. 0; or -errno, and the text
    is of no use. */
 int ni_record_text(struct ni_tree *record, const char *header, struct ni_text *ret);
-/* Adds content that is no file below the root (the environment) to the record. 0 or -errno. */
+/* Adds content that is no file below the root (the environment), or stands for one, to the record.
+   Without a record it does nothing. 0 or -errno. */
 int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len);
+/* Adds it as ni_record_add does; that the record has something else there is no fault. */
+void ni_record_offer(const struct ni_root *root, const char *path, const char *value, size_t len);
 
 #endif

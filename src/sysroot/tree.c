@@ -30,6 +30,7 @@ void ni_tree_free(struct ni_tree *t)
     }
     free(t->at);
     free(t->index.place);
+    free(t->read);
     free(t);
 }
 

@@ -42,6 +42,7 @@ struct ni_tree {
     size_t text;       /* bytes of all paths and values */
     uint32_t last_dir; /* number of the directory that the last entry made or found is in */
     int failed;        /* in a record: the reason why it is incomplete, -errno */
+    char *read;        /* in a record: NI_TREE_FILE bytes for what is read; NULL: not yet */
 };
 
 /* Walks a path as fs/namei.c link_path_walk does below the root of RESOLVE_IN_ROOT. `step` is asked

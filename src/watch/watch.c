@@ -62,7 +62,8 @@ static const struct ni_option watch_options[] = {
     },
     {
         .name = "prometheus",
-        .verbs = NI_OPTION_FILE | NI_VERB_WATCH,
+        .verbs = NI_VERB_WATCH,
+        .traits = NI_OPTION_FILE,
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_watch_options, prometheus),

@@ -630,7 +630,7 @@ static void test_near_names(void **state)
         struct ni_text t = ni_text_on(text, sizeof(text));
 
         (void)reset(NULL);
-        if (ni_option_at(&ni_main_program, i)->verbs & NI_OPTION_DEMAND)
+        if (ni_option_at(&ni_main_program, i)->traits & NI_OPTION_DEMAND)
             continue;
         ni_put_variable(&t, ni_option_at(&ni_main_program, i));
         ni_put(&t, "=\x01");
