@@ -169,13 +169,15 @@ int ni_flow(struct ni_context *ctx)
     const bool acts = ctx->acts;
     int r = 0;
 
-    if (acts && strcmp(ctx->options.root, "/") != 0)
+    if (acts && strcmp(ctx->options.root, "/") != 0) {
+        const char *probe = ctx->verb == NI_VERB_DOCTOR ? " --probe" : "";
+        const char *instead = ctx->verb == NI_VERB_RUN ? "plan" : "doctor";
+
         return ni_usage(ctx,
                         "`%s%s` needs the devices of this machine, so it takes no --root "
                         "(NCCLINIT_ROOT); for a recorded node: nccl-init %s --root=PATH",
-                        ni_verb_of(ctx->program, ctx->verb)->name,
-                        ctx->verb == NI_VERB_DOCTOR ? " --probe" : "",
-                        ctx->verb == NI_VERB_RUN ? "plan" : "doctor");
+                        ni_verb_of(ctx->program, ctx->verb)->name, probe, instead);
+    }
     if (!off)
         r = open_root(ctx);
     if (r == 0 && ctx->verb == NI_VERB_SNAPSHOT && ni_root_record(&ctx->root) < 0)

@@ -30,8 +30,11 @@ static void put_option_help(struct ni_text *t, const struct ni_option *o)
     const bool names_default = o->initial && !ni_has_prefix(o->arg, o->initial);
     struct ni_text help = NI_TEXT(512);
 
-    ni_putf(t, "  %s--%s%s%s  (", strcmp(o->name, "output") == 0 ? "-o, " : "", o->name,
-            o->arg ? "=" : "", o->arg ? o->arg : "");
+    ni_put(t, strcmp(o->name, "output") == 0 ? "  -o, " : "  ");
+    ni_putf(t, "--%s", o->name);
+    if (o->arg)
+        ni_putf(t, "=%s", o->arg);
+    ni_put(t, "  (");
     ni_put_variable(t, o);
     ni_put(t, ")\n");
     ni_put(&help, o->help);
@@ -71,8 +74,10 @@ static void put_option_group(struct ni_text *t, const struct ni_program *program
 static void put_verb(struct ni_text *t, const struct ni_program *program,
                      const struct ni_verb *verb)
 {
-    ni_putf(t, "Usage: nccl-init %s [OPTION...]%s%s\n\n", verb->name, verb->operands ? " " : "",
-            verb->operands ? verb->operands : "");
+    ni_putf(t, "Usage: nccl-init %s [OPTION...]", verb->name);
+    if (verb->operands)
+        ni_putf(t, " %s", verb->operands);
+    ni_put(t, "\n\n");
     put_below(t, verb->help);
     ni_putf(t, "\nExamples:\n%s", verb->examples);
     ni_put(t, "\n");

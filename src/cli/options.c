@@ -276,9 +276,13 @@ void ni_options_settle(struct ni_options *o, bool runs)
 {
     struct ni_policy *policy = &o->policy;
 
-    policy->short_forms = (policy->mode == NI_MODE_RDMA ? NI_REQUIRE_RDMA : 0U) |
-                          (policy->selftest == NI_DEMAND_REQUIRE ? NI_REQUIRE_SELFTEST : 0U) |
-                          (policy->preflight == NI_DEMAND_REQUIRE ? NI_REQUIRE_PREFLIGHT : 0U);
+    policy->short_forms = 0;
+    if (policy->mode == NI_MODE_RDMA)
+        policy->short_forms |= NI_REQUIRE_RDMA;
+    if (policy->selftest == NI_DEMAND_REQUIRE)
+        policy->short_forms |= NI_REQUIRE_SELFTEST;
+    if (policy->preflight == NI_DEMAND_REQUIRE)
+        policy->short_forms |= NI_REQUIRE_PREFLIGHT;
     policy->require |= policy->short_forms;
     if (runs && (policy->require & NI_REQUIRE_SELFTEST))
         policy->selftest = NI_DEMAND_REQUIRE;

@@ -85,7 +85,6 @@ static void put_message(const struct ni_context *ctx, struct ni_text *line, enum
                         const char *message)
 {
     static const char *const name[] = {"error", "warning", "info", "debug"};
-    const bool shown = level != NI_LOG_INFO;
 
     if (ctx->options.log_format == NI_LOG_JSON) {
         struct ni_json j = ni_json_on(line, NI_JSON_LINE);
@@ -95,7 +94,9 @@ static void put_message(const struct ni_context *ctx, struct ni_text *line, enum
         ni_json_text(&j, "message", message);
         ni_json_end(&j);
     } else {
-        ni_putf(line, "nccl-init: %s%s", shown ? name[level] : "", shown ? ": " : "");
+        ni_put(line, "nccl-init: ");
+        if (level != NI_LOG_INFO)
+            ni_putf(line, "%s: ", name[level]);
         ni_quote(line, message);
         ni_put(line, "\n");
     }

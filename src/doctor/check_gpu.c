@@ -46,9 +46,10 @@ static void put_present(struct ni_text *t, const char *first, const char *second
 static void put_gpu_nodes(struct ni_text *t, const struct ni_view *view)
 {
     const struct ni_drivers *d = &view->inv->drivers;
+    const char *control = d->nvidiactl == NI_KNOWN ? "nvidiactl" : NULL;
+    const char *memory = d->uvm == NI_KNOWN ? "nvidia-uvm" : NULL;
 
-    put_present(t, d->nvidiactl == NI_KNOWN ? "nvidiactl" : NULL,
-                d->uvm == NI_KNOWN ? "nvidia-uvm" : NULL, "none");
+    put_present(t, control, memory, "none");
 }
 
 const struct ni_check ni_check_gpu_node = {
@@ -92,9 +93,10 @@ static void check_gdr_drivers(struct ni_judging *c)
 static void put_gdr(struct ni_text *t, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
+    const char *module = inv->gdr.peermem == NI_KNOWN ? "peer memory module" : NULL;
+    const char *dmabuf = ni_has_dmabuf(inv) ? "DMA-BUF" : NULL;
 
-    put_present(t, inv->gdr.peermem == NI_KNOWN ? "peer memory module" : NULL,
-                ni_has_dmabuf(inv) ? "DMA-BUF" : NULL, "no way found");
+    put_present(t, module, dmabuf, "no way found");
 }
 
 const struct ni_check ni_check_gdr = {

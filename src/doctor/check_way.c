@@ -93,18 +93,19 @@ static void check_iommu(struct ni_judging *c, const struct ni_hca *h)
 {
     const struct ni_self *s = &c->inv->self;
     const bool fails = c->inv->n_gpu > 0 && !c->inv->gdr.c2c;
-    const char *cmdline = "unknown";
+    const char *cmdline = "unknown", *harm = "every transfer is slower";
+    ni_finding_number id = NI_F_IOMMU_SLOW;
 
     if (s->cmdline_known == NI_KNOWN)
         cmdline = s->cmdline[0] ? s->cmdline : "nothing about it";
+    if (fails) {
+        id = NI_F_IOMMU_TRANSLATED;
+        harm = "GPUDirect RDMA fails with IBV_WC_LOC_PROT_ERR (vendor_err 81), or is very slow";
+    }
     if (h->has_bdf && ni_saw(c, ni_is_decided(h->iommu.known)) &&
         ni_has_prefix(h->iommu.type, "DMA"))
-        ni_report(c->f, fails ? NI_F_IOMMU_TRANSLATED : NI_F_IOMMU_SLOW, h->name,
-                  "the IOMMU group is of type %s (kernel command line: %s): %s", h->iommu.type,
-                  cmdline,
-                  fails ? "GPUDirect RDMA fails with IBV_WC_LOC_PROT_ERR (vendor_err 81), or is "
-                          "very slow"
-                        : "every transfer is slower");
+        ni_report(c->f, id, h->name, "the IOMMU group is of type %s (kernel command line: %s): %s",
+                  h->iommu.type, cmdline, harm);
 }
 
 static void put_iommu(struct ni_text *t, const struct ni_view *view)

@@ -35,16 +35,16 @@ static void put_page_line(struct ni_text *out, struct ni_span line)
 {
     char buf[4096];
     struct ni_text text = ni_text_on(buf, sizeof(buf));
-    const bool item = ni_has_prefix(line.p, "- ");
+    const unsigned bullet = ni_has_prefix(line.p, "- ") ? 2 : 0;
 
     if (line.n == 0 || line.p[0] == ' ') {
         ni_putn(out, line.p, line.n);
         ni_put(out, "\n");
         return;
     }
-    ni_putn(&text, line.p + (item ? 2 : 0), line.n - (item ? 2 : 0));
-    ni_put(out, item ? "- " : "");
-    ni_put_paragraph(out, item ? 2 : 0, buf);
+    ni_putn(&text, line.p + bullet, line.n - bullet);
+    ni_putn(out, line.p, bullet);
+    ni_put_paragraph(out, bullet, buf);
 }
 
 static void put_page(struct ni_text *out, ni_finding_number finding)

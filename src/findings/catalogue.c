@@ -128,13 +128,13 @@ unsigned ni_finding_advice(const struct ni_finding *f, struct ni_advice ret[NI_M
     const struct ni_advice note = {NULL, "", kind->note};
     const struct ni_advice user = {"user", "User: ", f->user ? f->user : kind->user};
     const struct ni_advice admin = {"cluster admin", "Cluster admin: ", kind->admin};
-    const struct ni_advice all[NI_MAX_ADVICE] = {
-        note,
-        kind->admin_first ? admin : user,
-        kind->admin_first ? user : admin,
-    };
+    struct ni_advice all[NI_MAX_ADVICE] = {note, user, admin};
     unsigned n = 0;
 
+    if (kind->admin_first) {
+        all[1] = admin;
+        all[2] = user;
+    }
     for (unsigned i = 0; i < NI_MAX_ADVICE; i++) {
         if (all[i].text)
             ret[n++] = all[i];

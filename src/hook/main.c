@@ -348,8 +348,11 @@ static int change(enum task task)
 {
     struct ni_text path = NI_TEXT(1024), args = NI_TEXT(128);
 
-    ni_putf(&args, ", \"--memlock=%s\"%s%s", options.memlock_text,
-            options.privileged ? ", \"--privileged\"" : "", options.strict ? ", \"--strict\"" : "");
+    ni_putf(&args, ", \"--memlock=%s\"", options.memlock_text);
+    if (options.privileged)
+        ni_put(&args, ", \"--privileged\"");
+    if (options.strict)
+        ni_put(&args, ", \"--strict\"");
     if (args.cut) {
         (void)fputs("nccl-init-hook: error: --memlock is too long\n", stderr);
         return 1;

@@ -325,11 +325,14 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
     if (has_older)
         read_conf_in_home(p, lib, older, inv->n_conf);
     const char *odd = find_difference(inv->conf + first, inv->n_conf - first);
-    if (odd)
-        ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
-                  "%s 2.30.3 and later reads %s ($HOME), older versions read %s (/etc/passwd); "
-                  "nccl-init sets nothing that one of them sets",
-                  lib->name, newer[0] ? newer : "no file", older[0] ? older : "no file");
+    if (!odd)
+        return;
+    const char *by_newer = newer[0] ? newer : "no file";
+    const char *by_older = older[0] ? older : "no file";
+    ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
+              "%s 2.30.3 and later reads %s ($HOME), older versions read %s (/etc/passwd); "
+              "nccl-init sets nothing that one of them sets",
+              lib->name, by_newer, by_older);
 }
 
 /* ---- the libraries ---- */

@@ -138,15 +138,19 @@ static struct nic single_nic(const struct ni_work *w, const struct ni_port *port
 {
     const struct ni_hca *h = &w->inv->hca[port->hca];
     const struct ni_pci *pci = &h->pci;
-
-    return (struct nic){
+    struct nic nic = {
         .ports = ports,
         .hca = h,
         .hca_at = port->hca,
         .top = pci->depth - 3,
-        .rate = port->mbps.known == NI_KNOWN ? port->mbps.v / 100 : 0,
-        .link = pci->known == NI_KNOWN ? link_of(pci, pci->depth - 1) : NO_LIMIT,
+        .link = NO_LIMIT,
     };
+
+    if (port->mbps.known == NI_KNOWN)
+        nic.rate = port->mbps.v / 100;
+    if (pci->known == NI_KNOWN)
+        nic.link = link_of(pci, pci->depth - 1);
+    return nic;
 }
 
 /* Makes the NICs, in the order of the ports: each takes the ports after it within the level. */

@@ -538,10 +538,13 @@ static void report_family(const struct ni_work *w, bool of_family)
 
     if (!family || ni_user_value(w, ni_socket_ifname) || (of_family && !routed))
         return;
-    if (strcmp(family, "AF_INET") == 0 || strcmp(family, "AF_INET6") == 0)
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_family, "%s has %s routable address of %s",
-                  routed ? "the interface of the default route" : "no interface that is up",
-                  routed ? "no" : "a", family);
+    if (strcmp(family, "AF_INET") != 0 && strcmp(family, "AF_INET6") != 0)
+        return;
+    const char *lacks = "no interface that is up has a";
+    if (routed)
+        lacks = "the interface of the default route has no";
+    ni_report(w->f, NI_F_USER_SOCKET_NONE, ni_socket_family, "%s routable address of %s", lacks,
+              family);
 }
 
 /* Reports that no interface can be named. */
@@ -623,8 +626,9 @@ void ni_rule_sockets(const struct ni_work *w)
     else
         ni_put(&value, "=");
     ni_put_interfaces(&l, &value);
-    ni_decide_value(w, ni_socket_ifname, value.buf, "%s%s%s", l.pod ? ni_pod_interface_text(w) : "",
-                    why, one ? "; one plain name, because torchcomms reads no list" : "");
+    const char *whose = l.pod ? ni_pod_interface_text(w) : "";
+    const char *form = one ? "; one plain name, because torchcomms reads no list" : "";
+    ni_decide_value(w, ni_socket_ifname, value.buf, "%s%s%s", whose, why, form);
     struct ni_text t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
     ni_put_interfaces(by_user ? &users : &l, &t);
 }

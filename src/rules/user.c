@@ -428,6 +428,59 @@ static void check_nameless(const struct ni_work *w, const char *list)
                   "`%.40s` names no HCA: NCCL takes each that it can open", list);
 }
 
+/* How the user's list is read: what stands at its start, before the entries. */
+struct hca_list {
+    bool all_but; /* '^' */
+    bool exact;   /* '=' */
+};
+
+/* Reports an entry without '=' that also takes an HCA with a longer name. */
+static void check_longer(const struct ni_work *w, struct hca_list how, struct ni_span device,
+                         const char *longer)
+{
+    const int n = (int)device.n;
+
+    if (how.exact || !longer)
+        return;
+    if (how.all_but)
+        ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`^%.*s` without '=' also leaves out %s", n,
+                  device.p, longer);
+    else
+        ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%.*s` without '=' also takes %s", n,
+                  device.p, longer);
+}
+
+/* Reports what NCCL reads otherwise than it looks in one entry that has a name. */
+static void check_entry(const struct ni_work *w, struct hca_list how, struct ni_span e)
+{
+    char whole[NI_DEV_NAME + 16]; /* the entry as a list of its own */
+    struct ni_span device, port;
+    const bool has_port = ni_split_port(e, &device, &port);
+    const char *longer = NULL, *start = how.exact ? "=" : "";
+
+    if (device.n == 0 || !ni_format(whole, sizeof(whole), "%s%.*s", start, (int)e.n, e.p))
+        return;
+    const bool takes_port = match_entry(w->inv, whole, &longer);
+    if (*e.p == '=' || *e.p == '^') {
+        ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
+                  "`%.*s` matches no HCA: '=' and '^' count only at the start of the list",
+                  (int)e.n, e.p);
+        return;
+    }
+    check_longer(w, how, device, longer);
+    if (how.all_but && is_no_name(device))
+        ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
+                  "`%.*s` leaves out no HCA: NCCL takes blanks and quotation marks as part of the "
+                  "name",
+                  (int)e.n, e.p);
+    if (!takes_port && !how.all_but)
+        ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list, "`%s` names no port of this pod's HCAs",
+                  whole);
+    else if (has_port && (port.n == 0 || *port.p == ':'))
+        ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
+                  "`%s` has no port after the colon: NCCL before 2.30.7 reads port 0", whole);
+}
+
 /* Reports entries of the user's NCCL_IB_HCA that NCCL reads otherwise than they look. */
 static void check_hca_list(const struct ni_work *w)
 {
@@ -437,43 +490,12 @@ static void check_hca_list(const struct ni_work *w)
     /* if no port is chosen, hca.ports has reported the list as a whole */
     if (!list || w->plan->transport != NI_NET_RDMA || w->plan->n_chosen == 0)
         return;
-    const bool all_but = *list == '^', exact = list[all_but] == '=';
+    const bool all_but = *list == '^';
+    const struct hca_list how = {all_but, list[all_but] == '='};
     check_nameless(w, list);
-    for (list += all_but + exact; ni_split(&list, ',', &e);) {
-        char whole[NI_DEV_NAME + 16]; /* the entry as a list of its own */
-        struct ni_span device, port;
-        const bool has_port = ni_split_port(e, &device, &port);
-        const size_t n = device.n;
-        const char *longer = NULL;
-
-        if (n == 0 || !ni_format(whole, sizeof(whole), "%s%.*s", exact ? "=" : "", (int)e.n, e.p))
-            continue;
-        const bool takes_port = match_entry(w->inv, whole, &longer);
-
-        if (*e.p == '=' || *e.p == '^') {
-            ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
-                      "`%.*s` matches no HCA: '=' and '^' count only at the start of the list",
-                      (int)e.n, e.p);
-            continue;
-        }
-        if (!exact && longer && all_but)
-            ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list,
-                      "`^%.*s` without '=' also leaves out %s", (int)n, e.p, longer);
-        else if (!exact && longer)
-            ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%.*s` without '=' also takes %s",
-                      (int)n, e.p, longer);
-        if (all_but && is_no_name(device))
-            ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
-                      "`%.*s` leaves out no HCA: NCCL takes blanks and quotation marks as part of "
-                      "the name",
-                      (int)e.n, e.p);
-        if (!takes_port && !all_but)
-            ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
-                      "`%s` names no port of this pod's HCAs", whole);
-        else if (has_port && (port.n == 0 || *port.p == ':'))
-            ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
-                      "`%s` has no port after the colon: NCCL before 2.30.7 reads port 0", whole);
-    }
+    list += how.all_but + how.exact;
+    while (ni_split(&list, ',', &e))
+        check_entry(w, how, e);
 }
 
 /* Returns the plane of an entry, name:port:rail:plane, as NCCL reads it: by atoi, into 16 bits; -1:
@@ -571,9 +593,12 @@ static void tell_taken(const struct ni_work *w, int at)
         harm = "the GID that NCCL takes there is wrong";
     else if (ni_is_softroce_beside(&inv->hca[port->hca], &inv->hca[other->hca]))
         harm = ni_softroce_mixed;
-    ni_report(w->f, harm ? NI_F_USER_HCA_LEFT_OUT : NI_F_USER_HCA_EXTRA, ni_port_name(inv, at).text,
+    const ni_finding_number id = harm ? NI_F_USER_HCA_LEFT_OUT : NI_F_USER_HCA_EXTRA;
+    if (!harm)
+        harm = "the job may be slow";
+    ni_report(w->f, id, ni_port_name(inv, at).text,
               "NCCL_IB_HCA takes this port, which the plan leaves out (%s): %s",
-              w->plan->port[at].why, harm ? harm : "the job may be slow");
+              w->plan->port[at].why, harm);
 }
 
 /* Reports ports that the user's list has and the plan leaves out: NCCL uses them if it can. */
