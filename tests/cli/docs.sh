@@ -25,7 +25,7 @@ memlock.raise|expected.values|^schema.* memlock.soft_raised_to=[-0-9]|its decisi
 exec.no-room|tests/exec/no-room.sh|exec.no-room|only a command that is started can show it, and a golden case starts none
 job.key.host|tests/cli/preflight.sh|job.key.host|only pods that meet can show it
 job.key.name|tests/cli/preflight.sh|job.key.name|only pods that meet can show it
-job.refused|tests/unit/preflight/test_coordinator.c|NI_F_JOB_REFUSED[^A-Z_]|only pods that meet can show it
+job.refused|tests/unit/preflight/test_strangers.c|NI_F_JOB_REFUSED[^A-Z_]|only pods that meet can show it
 wait.over|tests/unit/cli/test_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
 memlock.elsewhere|tests/cli/doctor.sh|memlock.elsewhere|only a file of settings shows it, and a golden case writes none
 verbs.dmabuf.none|tests/unit/selftest/test_trials.c|NI_F_VERBS_DMABUF[^A-Z_]|only a device can say so, and a golden case has none
