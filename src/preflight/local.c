@@ -46,11 +46,12 @@ int ni_local_listen(const struct ni_party *party)
 {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct sockaddr_un name;
+    const void *address = &name; /* gcc 12 with -O2 takes a cast for type punning */
     const socklen_t n = name_meeting(party, &name);
 
     if (fd < 0)
         return -errno;
-    if (bind(fd, (const struct sockaddr *)&name, n) < 0 || listen(fd, WAITING) < 0) {
+    if (bind(fd, address, n) < 0 || listen(fd, WAITING) < 0) {
         const int err = -errno;
 
         (void)close(fd);
@@ -87,12 +88,13 @@ static int find_first(const struct ni_party *party)
     struct ucred its = {.uid = (uid_t)-1};
     socklen_t size = sizeof(its);
     struct sockaddr_un name;
+    const void *address = &name; /* gcc 12 with -O2 takes a cast for type punning */
     const socklen_t n = name_meeting(party, &name);
 
     if (fd < 0)
         return -1;
-    if (connect(fd, (const struct sockaddr *)&name, n) == 0 &&
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &its, &size) == 0 && its.uid == geteuid())
+    if (connect(fd, address, n) == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &its, &size) == 0 &&
+        its.uid == geteuid())
         return fd;
     (void)close(fd);
     return -1;
