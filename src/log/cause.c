@@ -1059,8 +1059,12 @@ void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)
 {
     bool stopped = false;
 
-    for (unsigned i = 0; i < log->n; i++)
-        stopped |= ni_log_is_stopped(log->order[i]);
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        stopped |=
+            ni_log_is_stopped(r) || (r->process->unknown_warn && r->process->returned && !r->ended);
+    }
     if (stopped || ni_findings_has(f, NI_F_LOG_FAILED) || ni_findings_has(f, NI_F_LOG_UNFINISHED))
         report_warnings(log, f);
 }

@@ -196,6 +196,23 @@ static void put_peer(struct ni_text *t, struct ni_log *log, const struct ni_log_
     ni_put(t, ", shows neither an end nor an error: look at that node");
 }
 
+/* Returns true if only ranks that are in the bootstrap still have the hit. */
+static bool is_early(const struct ni_log *log, const struct ni_log_hit *h)
+{
+    unsigned early = 0;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if ((r->process->said & h->bit) == 0)
+            continue;
+        if (!ni_log_is_stopped(r) || ni_log_stopped_step(r) != NI_STEP_START || r->met)
+            return false;
+        early++;
+    }
+    return early > 0;
+}
+
 /* Returns true if the other end is no rank of the job: the log has the address of each rank's first
    contact, and a rank that is in the bootstrap still met another one there. */
 static bool is_stranger(struct ni_log *log, const struct ni_log_hit *h)
@@ -229,7 +246,12 @@ static void put_hit(struct ni_text *t, struct ni_log *log, const struct ni_log_h
                     ni_finding_number id)
 {
     ni_put(t, cause_text(h, id));
-    if (id == NI_F_LOG_PEER_DIED)
+    if (id == NI_F_LOG_PEER_DIED && is_early(log, h))
+        ni_put(
+            t,
+            " before all had met; or a stranger, such as a port scanner, connected and left, from "
+            "which NCCL before 2.27.3 fails");
+    else if (id == NI_F_LOG_PEER_DIED)
         put_peer(t, log, h);
     if (id == NI_F_LOG_PEER_STRANGER && h->row->id == NI_F_LOG_PEER_DIED)
         put_stranger(t, h);

@@ -57,6 +57,7 @@ const char *const ni_log_library[NI_LIBRARY_END] = {
     [NI_LIBRARY_NCCL] = "NCCL",
     [NI_LIBRARY_RCCL] = "RCCL",
     [NI_LIBRARY_GIB] = "gIB",
+    [NI_LIBRARY_HOROVOD] = "Horovod",
     [NI_LIBRARY_JAX] = "JAX",
     [NI_LIBRARY_LIBC] = "the C library",
     [NI_LIBRARY_LIGHTNING] = "Lightning",
@@ -221,6 +222,14 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Try selecting NICs of only one link type", NCCL, "2.20.5-2.32.3", INIT, HCA_LINK_MIXED,
           FATAL),
     FAULT("Can't %{merge|connect} net devices", NCCL, "2.20.5-2.25.1", INIT, HCA_LINK_MIXED, FATAL),
+    BECAUSE("No rails found for GPU", NCCL, "2.31.2, 2.32.3", INIT, LOG_RAILS_DIFFER, 0,
+            "NCCL, which sorts NICs into rails, found none for this GPU"),
+    BECAUSE("annot use more than %d rails", NCCL, "2.31.2, 2.32.3", INIT, LOG_RAILS_DIFFER, 0,
+            "the pod has more rails than NCCL can use"),
+    BECAUSE("TOPO/NET : Inconsistent rail", NCCL, "2.31.2, 2.32.3", INIT, LOG_RAILS_DIFFER, 0,
+            "the rails and planes of the NICs, as the node shows them, contradict each other"),
+    BECAUSE("Invalid value %s for %s, using default", NCCL, "2.31.2, 2.32.3", INIT,
+            USER_VALUE_IGNORED, 0, "NCCL does not know this value, and takes its default"),
     FAULT("mixed local Net device counts", NCCL, "2.30.3-2.32.3", INIT, LOG_RAILS_DIFFER, 0),
     FAULT("There are mismatched physical devices", NCCL, "2.24.3-2.32.3", INIT, LOG_RAILS_DIFFER,
           0),
@@ -291,6 +300,10 @@ const struct ni_pattern ni_patterns[] = {
           LOG_PEER_REFUSED, NI_PATTERN_LAST),
     FAULT("onnect to %{<}%d> %{timed out|No route|unreachable}", NCCL, ALL, ANY,
           LOG_PEER_UNREACHABLE, NI_PATTERN_LAST),
+    FAULT("all to connect failed : Connection refused", NCCL, "log 2.3-2.7.8", ANY,
+          LOG_PEER_REFUSED, 0),
+    FAULT("all to connect failed : %{timed out|No route|unreachable}", NCCL, "log 2.3-2.7.8", ANY,
+          LOG_PEER_UNREACHABLE, 0),
     FAULT("o algorithm/protocol %{available}", NCCL, ALL, RUNNING, LOG_ALGO, 0),
     FAULT("onnect returned %{Connection refused}", NCCL, "2.17-2.26.6", ANY, LOG_PEER_REFUSED,
           NI_PATTERN_LAST),
@@ -353,6 +366,16 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("UCP version is incompatible, required: ", UCX, "1.3-1.19", ANY, LOG_LIBRARY, IF_FAILED,
             "the process found an older UCX than its program was built for: another libucp stands "
             "before the right one (LD_LIBRARY_PATH). The image's owner mends it"),
+    BECAUSE(
+        "mlx5dv_devx_obj_create(%{failed}", UCX, "1.12-1.22", NETWORK, LOG_LIBRARY, 0,
+        "the HCA refused to make a queue for UCX (DEVX): its firmware or driver lacks that kind of "
+        "queue, or the pod may not use DEVX"),
+    BECAUSE(
+        "Work Request Flushed Error", UCX, "1.8-1.22", RUNNING, LOG_LIBRARY, FOLLOWS,
+        "UCX's requests were thrown away, because its connection to the other process had broken "
+        "before: that process ended, or the network between them broke"),
+    BECAUSE("NIXL_ERR_REMOTE_DISCONNECT", UCX, "log NIXL", RUNNING, LOG_LIBRARY, FOLLOWS,
+            "NIXL lost the other process: that has ended, or the network between them broke"),
     BECAUSE("UCX  ERROR %r", UCX, "1.3-1.19", ANY, LOG_LIBRARY, GENERAL,
             "UCX, over which the program or MPI talks, reports an error"),
     /* rdma_endpoint.cpp, rdma_context.cpp */
@@ -371,6 +394,11 @@ const struct ni_pattern ni_patterns[] = {
           LOG_RDMA_REMOTE, 0),
     BECAUSE("Process failed for slice (", MOONCAKE, "0.3", ANY, LOG_LIBRARY, FOLLOWS,
             "a transfer of Mooncake's over RDMA failed"),
+    BECAUSE(
+        "Failed to open device %s on port", MOONCAKE, "0.3", INIT, LOG_LIBRARY, 0,
+        "Mooncake could not open the HCA: the container does not have it, or it has another name"),
+    BECAUSE("cannot initialize RDMA resources", MOONCAKE, "0.3", INIT, LOG_LIBRARY, FOLLOWS,
+            "Mooncake has no HCA that it can use"),
     BECAUSE("failed to get IP address of peer server", MOONCAKE, "0.3", NAMES, LOG_LIBRARY, 0,
             "the name of another pod does not resolve for Mooncake (DNS, the headless Service)"),
     /* ---- NVSHMEM: modules/transport/ibgda/ibgda.cpp, host/transport/transport.cpp ---- */
@@ -389,6 +417,9 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("Unable to create ah", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, 0,
             "NVSHMEM could not address the other end: the GID at NVSHMEM_IB_GID_INDEX is wrong, or "
             "there is no route to it"),
+    BECAUSE("non-zero status: %d ibv_modify_qp failed", NVSHMEM, "2.7-3.4", NETWORK, LOG_LIBRARY, 0,
+            "NVSHMEM could not connect its queue pairs: the GID (NVSHMEM_IB_GID_INDEX) or the HCA "
+            "(NVSHMEM_HCA_LIST) is the wrong one, or there is no route to the other end"),
     BECAUSE("init.cu:%d: non-zero status: %d ", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY,
             GENERAL | FOLLOWS, "NVSHMEM could not begin; the lines before this one may say why"),
     BECAUSE("Unable to initialize any transports", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
@@ -404,10 +435,21 @@ const struct ni_pattern ni_patterns[] = {
         "NET/OFI Couldn't set FI_OPT_", OFI, "1.5-1.17", INIT, LOG_PLUGIN, 0,
         "libfabric refused an option of the network plugin aws-ofi-nccl: the image has an older "
         "libfabric than the plugin was built for, or finds another one first"),
+    BECAUSE("NET/OFI Request %x completed with error", OFI, "1.2-1.17", RUNNING, LOG_PLUGIN, FATAL,
+            "a transfer of the network plugin aws-ofi-nccl failed: the other end is gone, or EFA's "
+            "traffic is not let through between the nodes (security group)"),
+    BECAUSE("NET/OFI Couldn't open %r", OFI, "1.0-1.17", NETWORK, LOG_PLUGIN, FATAL,
+            "the network plugin aws-ofi-nccl could not set up a connection: the device has no "
+            "resources left, or libfabric does not fit the plugin"),
     BECAUSE("NET/OFI Couldn't initialize endpoint", OFI, "1.2-1.17", INIT, LOG_PLUGIN, FOLLOWS,
             "the network plugin aws-ofi-nccl could not set up its connection"),
     BECAUSE("NET/OFI Failed to initialize %s protocol", OFI, "1.9-1.17", INIT, LOG_PLUGIN,
             WHY | FOLLOWS, "the network plugin aws-ofi-nccl was loaded, and gave up"),
+    /* the plugin's own error, which NCCL returns (llm-d, recipe "disable gke nccl tuner patch") */
+    BECAUSE(
+        "No NCCL_TUNER_CONFIG_PATH provided", GIB, "log 1.0-1.1", INIT, LOG_PLUGIN, FATAL,
+        "gIB's tuner plugin was loaded without its configuration: source gIB's set_nccl_env.sh, or "
+        "set NCCL_TUNER_PLUGIN=none"),
     BECAUSE("NET/gIB : No device found", GIB, "log", INIT, LOG_PLUGIN, WHY,
             "the network plugin gIB was loaded and found no device: the pod has no RDMA interface, "
             "or its device nodes are missing"),
@@ -440,6 +482,10 @@ const struct ni_pattern ni_patterns[] = {
             "a port's address changed while the job ran, and NCCL gave the HCA up"),
     FAULT("Device %d marked as failed", NCCL, "2.29.7-2.32.3", RUNNING, LOG_HCA_FATAL, 0),
     /* ---- memory, CUDA, the process ---- */
+    BECAUSE(
+        "Call to bind failed: Address already in use", NCCL, "log 2.27.5", NETWORK, LOG_PORT, FATAL,
+        "the node has no free TCP port left: NCCL opens connections to very many ranks. The admin "
+        "widens net.ipv4.ip_local_port_range; with PXN fewer connections are needed"),
     FAULT("Too many open files", LIBC, "all", ANY, LOG_FILES, 0),
     /* misc/shmutils.cc; up to 2.20.5 without the error. transport/shm.cc, proxy.cc: the name of a
        segment that a peer made by cuMem is empty */
@@ -492,6 +538,10 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("Invalid rank requested : %d/%d", NCCL, ALL, BOOTSTRAP, JOB_RANK_TWICE, 0,
             "a process has a number that is not below the number of ranks: more processes were "
             "started than the world size that they were told"),
+    BECAUSE(
+        "IpcGetMemHandle failed", RCCL, "log 2.18.3", NETWORK, LOG_CUDA, 0,
+        "a GPU's memory cannot be shared with another process (IPC): the GPUs or the container do "
+        "not allow it; NCCL_P2P_DISABLE=1 goes through host memory"),
     BECAUSE("failed to open CUDA IPC handle : ", NCCL, "log 2.7.8", ANY, LOG_CUDA, MORE,
             "a GPU could not open the memory of another one on its node"),
     BECAUSE(
@@ -622,6 +672,51 @@ const struct ni_pattern ni_patterns[] = {
             "Slurm ended the job because a node failed"),
     BECAUSE(" DUE TO PREEMPTION", SLURM, "20-25", RUNNING, LOG_LEFT, 0,
             "Slurm ended the job to give its nodes to another one"),
+    BECAUSE(
+        "ORTE has lost communication with a remote daemon", MPI, "Open MPI 3.0-4.1", RUNNING,
+        LOG_LEFT, 0,
+        "mpirun lost its daemon on the node that the lines after it name: that pod or node ended, "
+        "or its network broke"),
+    BECAUSE(
+        "atal error in %{MPI_Init}", MPI, "MPICH 3.0-4.2", LAUNCHER, LOG_LIBRARY, 0,
+        "MPI could not begin, before NCCL: its processes do not reach each other, or another MPI's "
+        "launcher started them"),
+    BECAUSE(
+        "pmix_init failed", MPI, "Open MPI 4.0-5.0", LAUNCHER, LOG_LIBRARY, 0,
+        "PMIx, by which MPI's processes meet, could not begin: the image's PMIx lacks a component "
+        "that the launcher's has, or is of another version"),
+    BECAUSE(
+        "mpi/pmix%{collective timeout}", SLURM, "20-25", LAUNCHER, LOG_LAUNCHER, 0,
+        "Slurm's PMIx servers of the nodes do not reach each other: their port is not let through, "
+        "or they use the wrong interface (SLURM_PMIX_DIRECT_CONN, the nodes' addresses)"),
+    BECAUSE(
+        "srun: error: Task launch for %s failed on node %s", SLURM, "20-25", LAUNCHER, LOG_LAUNCHER,
+        0,
+        "Slurm could not start the processes on the node that the line names: its slurmd does not "
+        "answer, or refused them"),
+    BECAUSE(
+        "One or more tensors were submitted to be reduced", HOROVOD, "0.15-0.28", RUNNING,
+        LOG_COLLECTIVE, 0,
+        "some ranks wait for tensors that others have not submitted for more than a minute: those "
+        "run other code, are much slower, or stand still. The lines after it name the ranks"),
+    BECAUSE(
+        "Barrier timed out", JAX, "0.4-0.7", STORE, LOG_RANKS_MISSING, 0,
+        "JAX's coordination service waited in vain for processes, which the lines name: they did "
+        "not start, ended, or do not reach it"),
+    BECAUSE(
+        "GetKeyValue() timed out", JAX, "0.4-0.7", STORE, LOG_RENDEZVOUS, 0,
+        "JAX's coordination service has no answer of another process: that did not start, ended, "
+        "or is elsewhere in its program"),
+    BECAUSE(": task %d launch failed", SLURM, "20-25", LAUNCHER, LOG_LAUNCHER, 0,
+            "Slurm could not start the processes: the line, or the log of slurmd on the node, says "
+            "why; "
+            "with a container often because it lacks what --mpi asks for"),
+    BECAUSE("pyxis: container start failed", SLURM, "pyxis 0.11-0.20", LAUNCHER, LOG_LAUNCHER, 0,
+            "the job's container did not start on a node: the lines of enroot below it say why"),
+    BECAUSE("MPI_ABORT was invoked on rank %d", MPI, "Open MPI 1.6-5.0", RUNNING, LOG_LEFT, FOLLOWS,
+            "the program of this rank gave up and ended all (MPI_Abort): its last lines before "
+            "this one "
+            "say why"),
     BECAUSE("MPI_INIT has failed because", MPI, "1.4-4.1", ANY, LOG_LIBRARY, FOLLOWS,
             "MPI could not begin; the lines before this one say why"),
     BECAUSE("An error occurred in MPI_Init", MPI, "1.4-5.0", ANY, LOG_LIBRARY, FOLLOWS,
@@ -643,7 +738,6 @@ const struct ni_pattern ni_patterns[] = {
     WORDS("Assertion ", 0),
     WORDS("command not found", 0),
     WORDS("ailed to ", WEAK),
-    WORDS("annot ", WEAK),
     WORDS("ould not ", WEAK),
     WORDS("No such file or directory", WEAK),
     WORDS("Permission denied", WEAK),

@@ -432,17 +432,29 @@ static bool is_mild(struct ni_span line)
     return false;
 }
 
-void ni_log_take_error(const struct ni_log_line *l, const struct ni_found *f)
+bool ni_log_is_glog_error(const char *p, const char *end)
+{
+    static const char form[] = "0000 00:00:00";
+    const size_t n = sizeof(form) - 1;
+
+    if (end - p <= (ptrdiff_t)n || (*p != 'E' && *p != 'F'))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (form[i] == '0' ? !ni_is_digit(p[i + 1]) : p[i + 1] != form[i])
+            return false;
+    return true;
+}
+
+void ni_log_take_error(const struct ni_log_line *l, const char *at, bool weak)
 {
     struct ni_log *log = l->log;
     struct ni_span line = {l->p, (size_t)(l->end - l->p)};
-    const bool weak = (f->row->flags & WEAK) != 0;
     struct ni_log_note *note;
     int rank = -1;
 
     /* the lines of a traceback, and those below a heading, begin with blanks */
-    if (log->open > 0 || line.n == 0 || *line.p == ' ' || *line.p == '\t' ||
-        is_value(f->at, l->end) || is_mild(line) || ni_log_is_consequence(line))
+    if (log->open > 0 || line.n == 0 || *line.p == ' ' || *line.p == '\t' || is_value(at, l->end) ||
+        is_mild(line) || ni_log_is_consequence(line))
         return;
     (void)ni_log_stream(log, l->p, line.n < 64 ? l->end : l->p + 64, &rank);
     note = new_note(l, NI_SAID_ERROR, 0, rank, weak);

@@ -14,8 +14,11 @@ ni_log_text ni_log_stream(struct ni_log *log, const char *p, const char *at, int
 
 /* Notes the words of a program or its launcher at this place of the line. */
 void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f);
-/* Notes a line, which no other pattern knows, that says that something failed. */
-void ni_log_take_error(const struct ni_log_line *l, const struct ni_found *f);
+/* Notes a line, which no other pattern knows, that says at this place that something failed. weak: in
+   words that also stand in lines that do not matter. */
+void ni_log_take_error(const struct ni_log_line *l, const char *at, bool weak);
+/* Returns true if the line is of glog's level ERROR or FATAL: "E0110 16:55:35". */
+bool ni_log_is_glog_error(const char *p, const char *end);
 /* Ends a traceback if the line does not belong to it. Called for each line before its patterns are
    taken. */
 void ni_log_end_traceback(const struct ni_log_line *l);

@@ -110,6 +110,7 @@ struct ni_log_rank {
     bool nvls, collnet;       /* collectives may use these, whose connections no line shows */
     struct ni_log_quote warn; /* its first NCCL WARN */
     bool unknown_warn;        /* no pattern fits that warning */
+    bool returned;            /* the line after it shows that NCCL returned an error */
     ni_log_text last_file;    /* its last line */
     uint32_t last_line;
     char last[NI_LOG_LAST];
@@ -207,6 +208,8 @@ struct ni_log {
         ni_log_text file;
         enum ni_log_stage stage; /* the last one that a line of the file shows */
     } reached;
+    bool boxed; /* a line of dashes began a message of Open MPI's, which another one ends */
+    uint64_t boxed_at;
     ni_log_text cut_file; /* the file that ends within a line of NCCL */
     /* by ni_log_judge: */
     uint64_t raised[NI_LOG_RAISED / 64]; /* a bit for each rank with an exception */

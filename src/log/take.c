@@ -654,6 +654,9 @@ static void take_words(struct ni_log_line *l, bool known)
     size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;
 
     take_source(l, message);
+    /* NCCL returns an error right after the warning */
+    p->returned |= p->warn.file == l->log->file && p->warn.line + 1 == l->log->line && !l->warn &&
+                   source_of_return(message).n > 0;
     /* "init.cc:160 -> 5", the way back from an error, and lines at exit do not show where the
        process was */
     if (p->step != NI_STEP_COMPLETE && !has(message, " -> ") &&
@@ -823,6 +826,23 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
     }
 }
 
+/* Returns true if the line is the first of a message that Open MPI puts between two lines of
+   dashes. */
+static bool begins_box(struct ni_log *log, const char *p, const char *end)
+{
+    enum { DASHES = 60 };
+    const char *at = end;
+
+    while (at > p && at[-1] == '-')
+        at--;
+    if (end - at >= DASHES) {
+        log->boxed = !log->boxed || log->lines > log->boxed_at + 100;
+        log->boxed_at = log->lines;
+        return false;
+    }
+    return log->boxed && log->lines == log->boxed_at + 1 && p < end;
+}
+
 void ni_log_take_line(struct ni_log *log, const char *p, const char *end, enum ni_log_cut cut)
 {
     struct ni_log_line l = {
@@ -853,8 +873,11 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, enum n
             take_found(&l, &found[i]);
         known |= found[i].row->take == NI_TAKE_FAULT;
     }
-    if (error && headers == 0 && !known && log->n_note == notes)
-        ni_log_take_error(&l, error);
+    const bool strong = ni_log_is_glog_error(p, end), boxed = begins_box(log, p, end);
+
+    if ((error || strong || boxed) && headers == 0 && !known && log->n_note == notes)
+        ni_log_take_error(&l, error ? error->at : p,
+                          !strong && (!error || (error->row->flags & WEAK) != 0));
     if (!l.by)
         return;
     take_words(&l, known);
