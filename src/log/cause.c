@@ -1069,6 +1069,17 @@ void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)
         report_warnings(log, f);
 }
 
+/* Returns true if a line that a pattern of a fault fits stands before the note in its file: then the
+   note is not of what failed first. */
+static bool is_after_fault(const struct ni_log *log, const struct ni_log_note *note)
+{
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if (log->hit[i].file == note->quote.file && log->hit[i].line < note->quote.line &&
+            ni_finding_severity(log->hit[i].row->id) == NI_ERROR)
+            return true;
+    return false;
+}
+
 /* Returns the first line that says in words of its own that something failed, of the last attempt;
    NULL: there is none. weak: also one whose words stand in lines that do not matter. */
 static const struct ni_log_note *find_error(const struct ni_log *log, bool weak)
@@ -1078,7 +1089,8 @@ static const struct ni_log_note *find_error(const struct ni_log *log, bool weak)
     for (unsigned i = 0; i < log->n_note; i++) {
         const struct ni_log_note *note = &log->note[i];
 
-        if (note->said != NI_SAID_ERROR || (note->weak && !weak) || is_history(log, note))
+        if (note->said != NI_SAID_ERROR || (note->weak && !weak) || is_history(log, note) ||
+            is_after_fault(log, note))
             continue;
         first = first && !(first->weak && !note->weak) ? first : note;
     }
@@ -1246,6 +1258,19 @@ static const struct ni_finding *find_earlier(const struct ni_log *log, const str
     return first;
 }
 
+/* Returns true if the finding only says why there is no RDMA, and the job died because a peer could not
+   be reached. */
+static bool is_beside(const struct ni_log *log, const struct ni_findings *f, ni_finding_number id)
+{
+    if (id != NI_F_LOG_PLUGIN || !(ni_findings_has(f, NI_F_LOG_PEER_UNREACHABLE) ||
+                                   ni_findings_has(f, NI_F_LOG_PEER_REFUSED)))
+        return false;
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if (log->hit[i].row->id == id && (log->hit[i].flags & WHY) == 0)
+            return false;
+    return true;
+}
+
 const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct ni_findings *f,
                                          bool mixed)
 {
@@ -1257,7 +1282,8 @@ const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct 
     for (unsigned i = 0; i < f->n; i++) {
         const struct ni_finding *it = &f->at[i];
 
-        if (ni_finding_severity(it->id) != NI_ERROR && !log->fatal[it->id])
+        if ((ni_finding_severity(it->id) != NI_ERROR && !log->fatal[it->id]) ||
+            is_beside(log, f, it->id))
             continue;
         if (order_of(it->id) < end) {
             cause = it;

@@ -113,10 +113,13 @@ static unsigned mark(struct ni_log *log, unsigned what)
 }
 
 /* Returns the meaning of the hit: its line's own, or that of the finding. */
-static const char *cause_text(const struct ni_log_hit *h, ni_finding_number id)
+static const char *cause_text(const struct ni_log *log, const struct ni_log_hit *h,
+                              ni_finding_number id)
 {
     const bool by_family = id == NI_F_LOG_SOCKET_FAMILY;
 
+    if (id == NI_F_LOG_FAILED && log->n_rank == 0)
+        return "NCCL gave up, and no line of it says why: set NCCL_DEBUG=WARN";
     return h->row->cause && !by_family ? h->row->cause : ni_log_cause[id];
 }
 
@@ -245,7 +248,7 @@ static void put_stranger(struct ni_text *t, const struct ni_log_hit *h)
 static void put_hit(struct ni_text *t, struct ni_log *log, const struct ni_log_hit *h,
                     ni_finding_number id)
 {
-    ni_put(t, cause_text(h, id));
+    ni_put(t, cause_text(log, h, id));
     if (id == NI_F_LOG_PEER_DIED && is_early(log, h))
         ni_put(
             t,
@@ -509,7 +512,7 @@ static void put_socket_reason(struct ni_text *t, struct ni_log *log, enum detail
         else if (detail == REASON_AND_LINE)
             put_hit(t, log, h, h->row->id);
         else
-            ni_put(t, cause_text(h, h->row->id));
+            ni_put(t, cause_text(log, h, h->row->id));
         return;
     }
     ni_put(t, "NCCL gives no reason");

@@ -222,13 +222,13 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Try selecting NICs of only one link type", NCCL, "2.20.5-2.32.3", INIT, HCA_LINK_MIXED,
           FATAL),
     FAULT("Can't %{merge|connect} net devices", NCCL, "2.20.5-2.25.1", INIT, HCA_LINK_MIXED, FATAL),
-    BECAUSE("No rails found for GPU", NCCL, "2.31.2, 2.32.3", INIT, LOG_RAILS_DIFFER, 0,
+    BECAUSE("No rails found for GPU", NCCL, "2.32.3", INIT, LOG_RAILS_DIFFER, 0,
             "NCCL, which sorts NICs into rails, found none for this GPU"),
-    BECAUSE("annot use more than %d rails", NCCL, "2.31.2, 2.32.3", INIT, LOG_RAILS_DIFFER, 0,
+    BECAUSE("annot use more than %d rails", NCCL, "2.32.3", INIT, LOG_RAILS_DIFFER, 0,
             "the pod has more rails than NCCL can use"),
-    BECAUSE("TOPO/NET : Inconsistent rail", NCCL, "2.31.2, 2.32.3", INIT, LOG_RAILS_DIFFER, 0,
+    BECAUSE("TOPO/NET : Inconsistent rail", NCCL, "2.32.3", INIT, LOG_RAILS_DIFFER, 0,
             "the rails and planes of the NICs, as the node shows them, contradict each other"),
-    BECAUSE("Invalid value %s for %s, using default", NCCL, "2.31.2, 2.32.3", INIT,
+    BECAUSE("Invalid value %s for %s, using default", NCCL, "2.27.7-2.32.3", INIT,
             USER_VALUE_IGNORED, 0, "NCCL does not know this value, and takes its default"),
     FAULT("mixed local Net device counts", NCCL, "2.30.3-2.32.3", INIT, LOG_RAILS_DIFFER, 0),
     FAULT("There are mismatched physical devices", NCCL, "2.24.3-2.32.3", INIT, LOG_RAILS_DIFFER,
@@ -275,6 +275,10 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("Bootstrap : no socket interface", NCCL, ALL, BOOTSTRAP, USER_SOCKET_NONE, 0,
             "NCCL finds no interface: none fits NCCL_SOCKET_IFNAME or has an address of "
             "NCCL_SOCKET_FAMILY, or none is up"),
+    BECAUSE(
+        "is neither AF_INET(%d) nor AF_INET6", NCCL, ALL, BOOTSTRAP, LOG_VERSION_DIFFERS, FATAL,
+        "the id that rank 0 made did not reach this rank whole: the ranks have different versions "
+        "of NCCL, or it was not handed over (MPI, the store)"),
     FAULT("No usable listening interface found", NCCL, ALL, BOOTSTRAP, LOG_COMM_ID, 0),
     BECAUSE("Invalid NCCL_COMM_ID", NCCL, ALL, BOOTSTRAP, LOG_COMM_ID, 0,
             "NCCL_COMM_ID is no address: it needs IP:PORT, or HOST:PORT with a name that resolves"),
@@ -335,6 +339,11 @@ const struct ni_pattern ni_patterns[] = {
           LOG_PINNED, WARN),
     FAULT("ibv_%{reg_mr failed|iova2 failed} with error Bad address", NCCL, ALL, NETWORK,
           GDR_DRIVER_ORDER, 0),
+    BECAUSE(
+        "ibv_%{reg_mr failed|iova2 failed} with error Invalid", NCCL, "2.27.7-2.32.3", NETWORK,
+        GDR_DRIVER_ORDER, FATAL,
+        "the HCA refused to register this memory: for that of a GPU it needs a peer memory module "
+        "or DMA-BUF, of a driver that fits NCCL"),
     FAULT("Please set max locked memory", UCX, "all", NETWORK, MEMLOCK_TOO_LOW, 0),
     FAULT("ibv_reg_dmabuf_mr failed with error", NCCL, ALL, NETWORK, VERBS_DMABUF, WARN | FATAL),
     FAULT("ibv_%{ failed with error Resource temporarily}", NCCL, ALL, NETWORK, RDMA_CGROUP_LOW, 0),
@@ -441,6 +450,18 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("NET/OFI Couldn't open %r", OFI, "1.0-1.17", NETWORK, LOG_PLUGIN, FATAL,
             "the network plugin aws-ofi-nccl could not set up a connection: the device has no "
             "resources left, or libfabric does not fit the plugin"),
+    BECAUSE(
+        "NET/OFI Couldn't enable endpoint. RC: -12", OFI, "1.0-1.17", NETWORK, LOG_PINNED, FATAL,
+        "EFA's endpoint could not be made: the limit of locked memory (ulimit -l) is too low, or "
+        "the device has no resources left"),
+    BECAUSE(
+        "NET/OFI Unable to insert remote address", OFI, "1.9-1.17", NETWORK, LOG_PLUGIN, FATAL,
+        "the network plugin aws-ofi-nccl does not reach the other end by EFA: often the security "
+        "group lacks a rule that lets traffic out to itself"),
+    BECAUSE(
+        "efa_rdm_txe_handle_error():%d<warn> err: ", OFI, "log libfabric", RUNNING, LOG_PLUGIN, 0,
+        "libfabric could not send by EFA: the other end, which the line names, has gone, or its "
+        "address is no longer valid"),
     BECAUSE("NET/OFI Couldn't initialize endpoint", OFI, "1.2-1.17", INIT, LOG_PLUGIN, FOLLOWS,
             "the network plugin aws-ofi-nccl could not set up its connection"),
     BECAUSE("NET/OFI Failed to initialize %s protocol", OFI, "1.9-1.17", INIT, LOG_PLUGIN,
@@ -483,7 +504,8 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Device %d marked as failed", NCCL, "2.29.7-2.32.3", RUNNING, LOG_HCA_FATAL, 0),
     /* ---- memory, CUDA, the process ---- */
     BECAUSE(
-        "Call to bind failed: Address already in use", NCCL, "log 2.27.5", NETWORK, LOG_PORT, FATAL,
+        "Call to bind failed: Address already in use", NCCL, "2.27.7-2.32.3", NETWORK, LOG_PORT,
+        FATAL,
         "the node has no free TCP port left: NCCL opens connections to very many ranks. The admin "
         "widens net.ipv4.ip_local_port_range; with PXN fewer connections are needed"),
     FAULT("Too many open files", LIBC, "all", ANY, LOG_FILES, 0),
@@ -814,6 +836,11 @@ const char *ni_log_meaning(const char *exception)
          "NIXL lost the other process: that has ended, or the network between them broke"},
         {"NIXL_ERR_BACKEND",
          "NIXL's backend, usually UCX, failed; its own lines before this one may say why"},
+        {"Failed to connect to GCS",
+         "Ray's head was not reached: it has not started, its address is wrong, or its port is not "
+         "let through"},
+        {"connect() timed out",
+         "rank 0's store did not answer: rank 0 has not started, has ended, or cannot be reached"},
         {"basic_ios::clear: iostream error", unwritten},
         {"PytorchStreamWriter failed writing file", unwritten},
         /* caffe2/serialize/inline_container.cc: the archive is shorter than what was written */

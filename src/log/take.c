@@ -617,7 +617,9 @@ static struct ni_span source_of_return(struct ni_span message)
     const struct ni_span word = {message.p, blank ? (size_t)(blank - message.p) : 0};
     const struct ni_span rest = {message.p + word.n, message.n - word.n};
 
-    if (!has(word, ".cc:") || rest.n < 5 || memcmp(rest.p, " -> ", 4) != 0)
+    const bool source = has(word, ".cc:") || has(word, ".h:") || has(word, ".cu:");
+
+    if (!source || rest.n < 5 || memcmp(rest.p, " -> ", 4) != 0)
         return (struct ni_span){message.p, 0};
     return word;
 }
