@@ -65,6 +65,7 @@ struct ni_if_traffic {
 struct ni_traffic {
     int64_t at_ms; /* CLOCK_MONOTONIC */
     unsigned n_rail, n_if;
+    unsigned n_hca;          /* all HCAs that sysfs shows here, whoever they belong to */
     bool ifs_cut;            /* there are more interfaces */
     enum ni_known ifs_known; /* of their list */
     struct ni_rail_traffic rail[NI_MAX_PORT];

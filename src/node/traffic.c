@@ -181,10 +181,12 @@ static void read_interface(const struct ni_dir *dir, struct ni_if_traffic *netif
         netif->errors = add(netif->errors, read_counter(dir, troubles[i], 1));
 }
 
+static struct ni_names
+    names; /* of the directory that is listed now: 80 KiB are not for the stack */
+
 /* Reads the interfaces of this namespace: the class lists no others (fs/sysfs, net_ns tag). */
 static void read_interfaces(const struct ni_root *root, struct ni_traffic *ret)
 {
-    static struct ni_names names; /* 80 KiB are not for the stack */
     const struct ni_dir top = ni_dir_top(root);
     const int r = ni_list(&top, &names, "sys/class/net");
 
@@ -214,7 +216,10 @@ static void read_interfaces(const struct ni_root *root, struct ni_traffic *ret)
 void ni_read_traffic(const struct ni_root *root, const struct ni_inventory *inv, const int rail[],
                      unsigned n, struct ni_traffic *ret)
 {
+    const struct ni_dir top = ni_dir_top(root);
+
     ret->n_rail = ret->n_if = 0;
+    ret->n_hca = ni_list(&top, &names, "sys/class/infiniband") == 0 ? names.n : 0;
     for (; ret->n_rail < n && ret->n_rail < NI_MAX_PORT; ret->n_rail++) {
         struct ni_rail_traffic *one = &ret->rail[ret->n_rail];
 

@@ -381,9 +381,11 @@ struct ni_watch_verdict ni_watch_judge(const struct ni_watch *w, const struct ni
     }
     v.by_ip = v.carrying > 0 && is_by_ip(w, &v);
     v.busiest = busiest_interface(w, inv, v.by_ip);
+    /* in an ephemeral container nothing may tell which of the HCAs are the pod's */
+    v.n_stranger = w->n_rail == 0 ? w->last.n_hca : 0;
     if (v.carrying > 0 && !v.by_ip)
         v.by = NI_CARRIED_BY_RAILS;
-    else if (v.untold > 0)
+    else if (v.untold > 0 || v.n_stranger > 0)
         v.by = NI_CARRIER_UNKNOWN;
     else
         v.by = v.busiest >= 0 ? NI_CARRIED_BY_SOCKETS : NI_CARRIED_BY_NOTHING;
@@ -532,7 +534,18 @@ static void put_sockets(struct ni_text *t, const struct ni_watch *w,
     else if (v->n_rail > 0)
         ni_put(t, ", no rail does");
     else
-        ni_put(t, "; no HCA is known to be this pod's");
+        ni_put(t, "; there is no HCA");
+}
+
+static void put_unknown(struct ni_text *t, const struct ni_watch *w, const struct ni_inventory *inv,
+                        const struct ni_watch_verdict *v)
+{
+    ni_put(t, "it cannot be told whether rails carry data, ");
+    if (v->n_stranger > 0)
+        ni_putf(t, "for none of the %u HCA%s here is known to be this pod's: --hcas names them",
+                v->n_stranger, ni_plural(v->n_stranger));
+    else
+        put_untold(t, w, inv, v->untold);
 }
 
 /* Puts what else was seen: retransmissions, errors, GIDs. */
@@ -571,14 +584,14 @@ void ni_put_watch_sentence(struct ni_text *t, const struct ni_watch *w,
         put_sockets(t, w, v);
         break;
     case NI_CARRIED_BY_NOTHING:
-        ni_put(t, v->n_rail > 0
-                      ? "nothing carries data: no rail and no interface reaches 1 MB/s"
-                      : "nothing carries data: no interface reaches 1 MB/s, and no HCA is "
-                        "known to be this pod's");
+        ni_put(t, "nothing carries data: ");
+        if (v->n_rail > 0)
+            ni_put(t, "no rail and no interface reaches 1 MB/s");
+        else
+            ni_put(t, "no interface reaches 1 MB/s, and there is no HCA");
         break;
     case NI_CARRIER_UNKNOWN:
-        ni_put(t, "it cannot be told whether rails carry data, ");
-        put_untold(t, w, inv, v->untold);
+        put_unknown(t, w, inv, v);
         break;
     }
     if (v->busiest >= 0 && v->by != NI_CARRIED_BY_SOCKETS) {

@@ -91,9 +91,10 @@ enum ni_carrier {
 struct ni_watch_verdict {
     enum ni_carrier by;
     unsigned n_rail, carrying, untold;
-    int64_t out, in; /* bytes a second of all rails that can be told */
-    int busiest;     /* the interface that carries most, and enough; -1: none does */
-    bool by_ip;      /* the rails carry the IP packets of IPoIB, and little else */
+    unsigned n_stranger; /* HCAs, none of which is known to be the pod's */
+    int64_t out, in;     /* bytes a second of all rails that can be told */
+    int busiest;         /* the interface that carries most, and enough; -1: none does */
+    bool by_ip;          /* the rails carry the IP packets of IPoIB, and little else */
     int64_t trouble[NI_N_TROUBLE];
     unsigned shared; /* carrying rails that may have counted others */
 };

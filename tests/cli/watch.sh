@@ -113,7 +113,7 @@ if command -v python3 >/dev/null && unshare -n -m true 2>/dev/null; then
 j = json.load(open("json"))
 rate = next(i["out_bytes_per_second"] for i in j["interfaces"] if i["name"] == "eth0") * 1400 / 1442
 print(j["carried_by"], "within a tenth" if 18e6 < rate < 22e6 else rate, j["sentence"])')
-    matches "sockets: the rate" "sockets within a tenth eth[01] carries 2?.? MB/s; no HCA is known to be this pod's" "$said"
+    matches "sockets: the rate" "sockets within a tenth eth[01] carries 2?.? MB/s; there is no HCA" "$said"
 fi
 
 finish

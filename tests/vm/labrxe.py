@@ -8,6 +8,7 @@ Everything is off until a module parameter asks for it, but that it works in net
   lab_roce_v1=1       a RoCE v1 entry before each RoCE v2 entry of the GID table, as real NICs have it
   lab_gid_tbl_len=N   length of the GID table
   lab_stays=1         the device stays when its netdev goes to another network namespace, as a mlx5 device does
+  lab_port_data=1     counters/port_xmit_data and port_rcv_data count the bytes of RDMA, in units of 4, as mlx5's do
 
 ib_core, ib_uverbs and the accounting of locked memory stay Debian's. An edit that does not find its place stops:
 then the kernel has changed, and somebody has to look.
@@ -66,6 +67,42 @@ MODULE_PARM_DESC(lab_stays, "stay when the netdev changes its network namespace"
 
 """
 
+# The kernel reads what is in counters/ by management datagrams, which rxe does not answer (get_perf_mad in
+# drivers/infiniband/core/sysfs.c). mlx5 answers as here (pma_cnt_ext_assign in its mad.c).
+PORT_DATA = """\
+static bool lab_port_data;
+module_param(lab_port_data, bool, 0644);
+MODULE_PARM_DESC(lab_port_data, "count the bytes of a port");
+
+static int lab_process_mad(struct ib_device *dev, int flags, u32 port, const struct ib_wc *wc, const struct ib_grh *grh,
+			   const struct ib_mad *in, struct ib_mad *out, size_t *size, u16 *pkey_index)
+{
+	enum { ANSWERED = IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY, AT = 40 };
+	struct rxe_dev *rxe = to_rdev(dev);
+	struct ib_class_port_info info = {.capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH};
+	struct ib_pma_portcounters_ext data = {
+		.port_xmit_data = cpu_to_be64(atomic64_read(&rxe->lab_out) >> 2),
+		.port_rcv_data = cpu_to_be64(atomic64_read(&rxe->lab_in) >> 2),
+	};
+
+	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT || in->mad_hdr.method != IB_MGMT_METHOD_GET)
+		return IB_MAD_RESULT_SUCCESS;
+	memset(out->data, 0, sizeof(out->data));
+	if (in->mad_hdr.attr_id == IB_PMA_CLASS_PORT_INFO)
+		memcpy(out->data + AT, &info, sizeof(info));
+	else if (in->mad_hdr.attr_id == IB_PMA_PORT_COUNTERS_EXT)
+		memcpy(out->data + AT, &data, sizeof(data));
+	else if (in->mad_hdr.attr_id != IB_PMA_PORT_COUNTERS)
+		return IB_MAD_RESULT_SUCCESS;
+	return ANSWERED;
+}
+
+static const struct ib_device_ops lab_port_data_ops = {
+	.process_mad = lab_process_mad,
+};
+
+"""
+
 # rxe never forgets its queue pair 1, so that ib_mad gets none when a device has changed its network namespace, and rdma_cm
 # has no port there.
 FORGET_QP1 = """\
@@ -89,6 +126,8 @@ IMMUTABLE = """\
 """
 
 REGISTER = """\
+	if (lab_port_data)
+		ib_set_device_ops(dev, &lab_port_data_ops);
 	write_pnet(&dev->coredev.rdma_net, dev_net(rxe->ndev));
 	if (lab_pci_parent) {
 		struct device *parent = rxe->ndev->dev.parent;
@@ -166,8 +205,8 @@ def before(text, addition):
 
 edit(
     "rxe_verbs.c",
-    before('#include "rxe.h"', "#include <linux/pci.h>\n"),
-    before("static int rxe_port_immutable(", PARAMETERS),
+    before('#include "rxe.h"', "#include <linux/pci.h>\n#include <rdma/ib_mad.h>\n#include <rdma/ib_pma.h>\n"),
+    before("static int rxe_port_immutable(", PARAMETERS + PORT_DATA),
     after("	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;\n", IMMUTABLE),
     after("	ib_set_device_ops(dev, &rxe_dev_ops);\n", REGISTER),
     (
@@ -196,6 +235,18 @@ edit(
     before("static int rxe_notify(", STAYS),
 )
 replace_rest("rxe_net.c", "static int rxe_net_ipv4_init(void)", PERNET)
+edit(
+    "rxe_verbs.h",
+    after("	atomic64_t		stats_counters[RXE_NUM_OF_COUNTERS];\n", "	atomic64_t		lab_out, lab_in;\n"),
+)
+edit(
+    "rxe_net.c",
+    after("	rxe_counter_inc(rxe, RXE_CNT_SENT_PKTS);\n", "	atomic64_add(pkt->paylen, &rxe->lab_out);\n"),
+)
+edit(
+    "rxe_recv.c",
+    after("	rxe_counter_inc(rxe, RXE_CNT_RCVD_PKTS);\n", "	atomic64_add(pkt->paylen, &rxe->lab_in);\n"),
+)
 edit(
     "rxe_qp.c",
     ("sock_create_kern(&init_net,", "sock_create_kern(dev_net(rxe->ndev),"),

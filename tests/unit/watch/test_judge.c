@@ -349,6 +349,32 @@ static void test_shared(void **state)
     assert_false(ni_rail_is_shared(&seen, &pod.inv, 1));
 }
 
+/* An ephemeral container in the network of a pod with InfiniBand: sysfs shows the HCAs of all pods. */
+static void test_strangers(void **state)
+{
+    struct ni_root root;
+
+    (void)state;
+    begin("InfiniBand");
+    for (int i = 0; i < 2; i++) {
+        line("d sys/class/infiniband/mlx5_0");
+        line("d sys/class/infiniband/mlx5_1");
+        traffic("eth0", "1", i * 2 * G, 0);
+        open_tree(&root);
+        now.at_ms = 1000 + i * 1000;
+        ni_read_traffic(&root, &pod.inv, rails, 0, &now);
+        ni_root_close(&root);
+        ni_watch_add(&seen, &now);
+        pod.t = ni_text_on(pod.text, sizeof(pod.text));
+    }
+    assert_says(
+        NI_CARRIER_UNKNOWN,
+        "it cannot be told whether rails carry data, for none of the 2 HCAs here is known to be "
+        "this pod's: --hcas names them; eth0 carries 2.00 GB/s");
+    seen.last.n_hca = 0;
+    assert_says(NI_CARRIED_BY_SOCKETS, "eth0 carries 2.00 GB/s; there is no HCA");
+}
+
 static void test_rates(void **state)
 {
     static const struct {
@@ -404,8 +430,8 @@ int main(void)
         cmocka_unit_test(test_back),      cmocka_unit_test(test_drivers),
         cmocka_unit_test(test_troubles),  cmocka_unit_test(test_gid_unreadable),
         cmocka_unit_test(test_gid_bound), cmocka_unit_test(test_many_interfaces),
-        cmocka_unit_test(test_shared),    cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_shared),    cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_rates),     cmocka_unit_test(test_half),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
