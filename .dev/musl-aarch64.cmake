@@ -7,6 +7,7 @@ set(NI_DEPS_DIR ${CMAKE_CURRENT_LIST_DIR}/../build/deps/${NI_TRIPLE})
 cmake_path(NORMAL_PATH NI_DEPS_DIR)
 
 set(CMAKE_C_COMPILER ${NI_DEPS_DIR}/cc/bin/musl-gcc)
+set(NI_TRY_COMPILER aarch64-linux-gnu-gcc) # of the helper, which is dynamic
 foreach(tool ar ranlib nm objcopy strip)
     string(TOUPPER ${tool} name)
     find_program(CMAKE_${name} aarch64-linux-gnu-${tool} REQUIRED)

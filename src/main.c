@@ -142,9 +142,9 @@ static const struct ni_verb verbs[] = {
 };
 /* The table of options, in the order of the help. */
 static const struct ni_option_rows *const options[] = {
-    &ni_policy_rows, &ni_demand_rows,   &ni_run_rows,   &ni_selftest_rows, &ni_preflight_rows,
-    &ni_doctor_rows, &ni_common_rows,   &ni_env_rows,   &ni_install_rows,  &ni_log_rows,
-    &ni_plan_rows,   &ni_snapshot_rows, &ni_watch_rows,
+    &ni_policy_rows,    &ni_demand_rows, &ni_run_rows,      &ni_try_rows,   &ni_selftest_rows,
+    &ni_preflight_rows, &ni_doctor_rows, &ni_common_rows,   &ni_env_rows,   &ni_install_rows,
+    &ni_log_rows,       &ni_plan_rows,   &ni_snapshot_rows, &ni_watch_rows,
 };
 const struct ni_program ni_main_program = {verbs, NI_COUNT(verbs), options, NI_COUNT(options)};
 

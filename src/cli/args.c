@@ -341,6 +341,14 @@ static int read_entry(struct ni_context *ctx, const char *text, bool recorded, u
     return 0;
 }
 
+/* Returns true if the option was given, by the command line or by its variable. */
+static bool is_given(const struct ni_context *ctx, const char *name)
+{
+    const struct named named = option_named(ctx, ni_span_of(name));
+
+    return named.number >= 0 && (ctx->taken & bit_of(named.number)) != 0;
+}
+
 int ni_args_env(struct ni_context *ctx, const struct ni_env *env, enum ni_env_of of)
 {
     const bool recorded = of == NI_ENV_RECORDED;
@@ -357,7 +365,7 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, enum ni_env_of
     }
     ni_findings_sort(&ctx->findings, findings);
     join_unclear(&ctx->findings, findings, policy);
-    ni_options_settle(&ctx->options, runs);
+    ni_options_settle(&ctx->options, runs, is_given(ctx, "selftest"));
     if (!runs || recorded || !policy->unclear[0])
         return 0;
     return ni_refuse(ctx, policy->unclear, NI_LEAVE_REASON);

@@ -149,6 +149,7 @@ void ni_flow_decide(struct ni_context *ctx)
         .health =
             (gathers & NI_GATHER_HEALTH) != 0 || preflight || policy->selftest != NI_DEMAND_OFF,
         .image = (gathers & NI_GATHER_IMAGE) != 0,
+        .drivers = ni_tries(&ctx->options, NI_TRY_IMAGE),
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 

@@ -230,7 +230,8 @@ int ni_take_targets(const struct ni_option *option, const char *text, void *at)
             return -EINVAL;
         bits |= 1U << i;
     }
-    *(unsigned *)at = bits & NI_FOR_ALL ? NI_FOR_ALL - 1 : bits;
+    const unsigned all = (unsigned)option->most;
+    *(unsigned *)at = bits & all ? all - 1 : bits;
     return 0;
 }
 

@@ -103,7 +103,8 @@ ni_take_value_fn
 ni_take_value_fn ni_take_memlock; /* an int64_t: bytes, `max` or `keep` */
 ni_take_value_fn ni_take_gdr;     /* an enum ni_distance */
 ni_take_value_fn ni_take_names;   /* a const char *: names that the lists of NCCL can carry */
-ni_take_value_fn ni_take_targets; /* an unsigned: bits in the order of the words; the last is all */
+ni_take_value_fn
+    ni_take_targets; /* an unsigned: bits in the order of the words; the last, of `most`, is all */
 ni_take_value_fn ni_take_require, ni_take_keep_caps, ni_take_drop_caps; /* a struct ni_policy */
 
 /* Returns the items of a list: NULL for `none`, else the text. */

@@ -45,6 +45,7 @@ static const struct ni_option policy_options[] = {
         .initial = "nccl",
         .take = ni_take_targets,
         .at = offsetof(struct ni_options, policy.targets),
+        .most = NI_FOR_ALL,
         .help = "the libraries whose variables to set, separated by commas "
                 "(docs/reference/libraries.md)",
     },
@@ -272,10 +273,19 @@ static const struct ni_option common_options[] = {
 
 const struct ni_option_rows ni_common_rows = {common_options, NI_COUNT(common_options), NULL, 0};
 
-void ni_options_settle(struct ni_options *o, bool runs)
+bool ni_tries(const struct ni_options *o, unsigned what)
+{
+    const unsigned tries = o->tries != 0 ? o->tries : NI_TRY_PORTS;
+
+    return (tries & what) != 0;
+}
+
+void ni_options_settle(struct ni_options *o, bool runs, bool selftest_given)
 {
     struct ni_policy *policy = &o->policy;
 
+    if (runs && o->tries != 0 && !selftest_given)
+        policy->selftest = NI_DEMAND_WARN;
     policy->short_forms = 0;
     if (policy->mode == NI_MODE_RDMA)
         policy->short_forms |= NI_REQUIRE_RDMA;

@@ -43,6 +43,29 @@ const struct ni_finding_kind ni_pod_findings[] = {
                 "/etc/hosts (hostAliases).",
     },
     {
+        .number = NI_F_IMAGE_ABI,
+        .id = "image.abi",
+        .cost = NI_COST_RDMA,
+        .user = "install an rdma-core in the image that fits the node's driver (`modinfo` and the "
+                "NIC's release notes name it), or mount the node's libibverbs and providers.",
+        .admin = "or install the driver for which the image was made.",
+    },
+    {
+        .number = NI_F_IMAGE_LOAD,
+        .id = "image.load",
+        .cost = NI_COST_RDMA,
+        .user =
+            "install libibverbs and its providers in the image (Debian, Ubuntu: libibverbs1 and "
+            "ibverbs-providers; Fedora, RHEL: libibverbs), or mount the node's.",
+    },
+    {
+        .number = NI_F_IMAGE_OPEN,
+        .id = "image.open",
+        .cost = NI_COST_RDMA,
+        .user = "run `ibv_devinfo` of the image; if `nccl-init selftest` passes, install a newer "
+                "rdma-core in the image, or mount the node's libibverbs and providers.",
+    },
+    {
         .number = NI_F_IMAGE_PROVIDER_MISSING,
         .id = "image.provider.missing",
         .cost = NI_COST_RDMA,
@@ -50,6 +73,13 @@ const struct ni_finding_kind ni_pod_findings[] = {
             "install the package with the providers (Debian, Ubuntu: ibverbs-providers; Fedora, "
             "RHEL: libibverbs) in the image, of an rdma-core that knows this NIC, or mount the "
             "node's libibverbs and providers.",
+    },
+    {
+        .number = NI_F_IMAGE_UNTRIED,
+        .id = "image.untried",
+        .cost = NI_COST_IGNORED,
+        .user = "`ibv_devinfo` of the image tells whether its libibverbs opens the HCAs; "
+                "put nccl-init-try of the same release beside nccl-init.",
     },
     {
         .number = NI_F_IMAGE_VERBS_MISSING,

@@ -309,6 +309,8 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
         probe_wanted(p, NI_NEED_OWN_NETDEVS);
         ni_probe_health(p);
     }
+    if (ask->image || ask->drivers)
+        ni_probe_drivers(p);
     if (ask->image)
         ni_probe_image(p);
 }

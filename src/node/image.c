@@ -566,8 +566,7 @@ static void record_image(const struct ni_root *root, const struct ni_image *imag
     }
 }
 
-/* Reads which driver the function of each of the pod's HCAs is bound to. */
-static void probe_drivers(struct ni_probe *p)
+void ni_probe_drivers(struct ni_probe *p)
 {
     for (unsigned i = 0; i < p->inv->n_hca; i++) {
         struct ni_hca *h = &p->inv->hca[i];
@@ -605,7 +604,6 @@ void ni_probe_image(struct ni_probe *p)
     struct work *work = work_memory();
     bool done = true;
 
-    probe_drivers(p);
     if (!work)
         return;
     memset(work, 0, sizeof(*work));

@@ -5,8 +5,9 @@
 
 #include "node/read.h"
 
-/* Looks through the image, on a real root in a process of its own that is ended after two seconds.
-   Also reads the drivers of the pod's HCAs. */
+/* Reads which driver the function of each of the pod's HCAs is bound to. */
+void ni_probe_drivers(struct ni_probe *p);
+/* Looks through the image, on a real root in a process of its own that is ended after two seconds. */
 void ni_probe_image(struct ni_probe *p);
 
 #endif

@@ -32,6 +32,7 @@ struct ni_ask {
     bool all;       /* for people: all that a rule may want, and the HCAs that are not the pod's */
     bool health;    /* also what only doctor looks at */
     bool image;     /* what the image brings for NCCL */
+    bool drivers;   /* which driver each of the pod's HCAs has; with `image`, too */
     bool off;       /* mode=off: nothing */
 };
 

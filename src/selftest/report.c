@@ -19,6 +19,7 @@
 #include "print/words.h"
 #include "rail/step.h"
 #include "rail/task.h"
+#include "selftest/image.h"
 #include "selftest/trials.h"
 
 static bool is_untried(const struct ni_rail_task *task)
@@ -101,28 +102,58 @@ void ni_put_untried(struct ni_text *out, const struct ni_trials *all)
         ni_putf(out, ", %u not tried: %s", n, why);
 }
 
-void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_trials *all)
+/* Puts what each port does, and how it went. */
+static void put_ports(struct ni_text *out, const struct ni_view *view, const struct ni_trials *all)
+{
+    ni_put(out, "  each port registers ");
+    ni_put_bytes(out, all->size);
+    ni_put(out, ", then writes ");
+    ni_put_bytes(out, all->bytes);
+    ni_put(out, " to itself and reads them back\n\n");
+    put_trials(out, all, view->colour);
+}
+
+static void put_verdict(struct ni_text *out, const struct ni_trials *all)
 {
     const long long ms = (long long)all->took_ms;
 
-    ni_putf(out, "Self-test: %u port%s to try; ", all->n, ni_plural(all->n));
+    ni_putf(out, "%u of %u port%s passed in %lld.%02lld s", all->passed, all->n, ni_plural(all->n),
+            ms / 1000, ms % 1000 / 10);
+    ni_put_untried(out, all);
+}
+
+void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_selftest *all)
+{
+    const struct ni_trials *ports = all->ports && all->ports->n > 0 ? all->ports : NULL;
+    const struct ni_image_trial *image = all->image && all->image->n > 0 ? all->image : NULL;
+    const bool counts_ports = all->ports || !all->image;
+    unsigned n = 0;
+
+    if (counts_ports && ports)
+        n = ports->n;
+    else if (!counts_ports && image)
+        n = image->n;
+    ni_putf(out, "Self-test: %u %s%s to try; ", n, counts_ports ? "port" : "HCA", ni_plural(n));
     ni_put_origin(out, view);
     ni_put(out, "\n");
-    if (all->n > 0) {
-        ni_put(out, "  each port registers ");
-        ni_put_bytes(out, all->size);
-        ni_put(out, ", then writes ");
-        ni_put_bytes(out, all->bytes);
-        ni_put(out, " to itself and reads them back\n\n");
-        put_trials(out, all, view->colour);
-    }
+    if (ports)
+        put_ports(out, view, ports);
+    if (image)
+        ni_put_image_trial(out, view, image);
     ni_put_findings(out, view, NI_WARNING);
-    if (all->n == 0)
-        ni_put(out, "\nNothing was tried.");
-    else
-        ni_putf(out, "\n%u of %u port%s passed in %lld.%02lld s", all->passed, all->n,
-                ni_plural(all->n), ms / 1000, ms % 1000 / 10);
-    ni_put_untried(out, all);
+    ni_put(out, "\n");
+    if (ports)
+        put_verdict(out, ports);
+    if (ports && image)
+        ni_put(out, "; ");
+    if (image)
+        (void)ni_image_passes(image, out);
+    if (!ports && !image)
+        ni_put(out, "Nothing was tried.");
+    else if (!image)
+        ni_put(out, "; not tried: the image's libibverbs (--try=image)");
+    else if (!ports)
+        ni_put(out, "; not tried: the ports (--try=ports)");
     ni_put(out, "\n");
 }
 
@@ -169,13 +200,17 @@ void ni_json_trials(struct ni_json *j, const struct ni_trials *all)
 }
 
 void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view,
-                          const struct ni_trials *all)
+                          const struct ni_selftest *all)
 {
     struct ni_json json = ni_json_report(out), *j = &json;
 
-    ni_json_int(j, "size", all->size);
-    ni_json_int(j, "bytes", all->bytes);
-    ni_json_trials(j, all);
+    if (all->ports) {
+        ni_json_int(j, "size", all->ports->size);
+        ni_json_int(j, "bytes", all->ports->bytes);
+        ni_json_trials(j, all->ports);
+    }
+    if (all->image)
+        ni_json_image_trial(j, view, all->image);
     ni_json_findings(j, view->findings);
     ni_json_end(j);
 }

@@ -9,9 +9,18 @@
 #include "print/words.h"
 #include "selftest/trials.h"
 
-void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_trials *all);
+struct ni_image_trial;
+
+/* The trials of a self-test; NULL: not tried. */
+struct ni_selftest {
+    const struct ni_trials *ports;
+    const struct ni_image_trial *image;
+};
+
+void ni_put_selftest(struct ni_text *out, const struct ni_view *view,
+                     const struct ni_selftest *all);
 void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view,
-                          const struct ni_trials *all);
+                          const struct ni_selftest *all);
 /* Puts how many ports were not tried, and why, after how many passed; nothing if all were tried. */
 void ni_put_untried(struct ni_text *out, const struct ni_trials *all);
 /* Members of an object: how long they took, how many passed, and an object for each trial. */

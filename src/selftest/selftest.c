@@ -24,6 +24,7 @@
 #include "rail/rail.h"
 #include "rail/task.h"
 #include "rules/require.h"
+#include "selftest/image.h"
 #include "selftest/report.h"
 #include "selftest/trials.h"
 #include "system/caps.h"
@@ -35,6 +36,22 @@
 enum { TRYING = NI_VERB_RUN | NI_VERB_SELFTEST, MEETING = NI_VERB_RUN | NI_VERB_PREFLIGHT };
 
 struct ni_selftest_options ni_selftest_options;
+
+static const struct ni_option try_options[] = {
+    {
+        .name = "try",
+        .group = NI_GROUP_SELFTEST,
+        .verbs = TRYING,
+        .arg = "ports|image|all,...",
+        .take = ni_take_targets,
+        .at = offsetof(struct ni_options, tries),
+        .most = NI_TRY_ALL,
+        .help = "what to try; ports, the default: each port by this program's libibverbs; image: "
+                "each HCA by the image's; before a command it means --selftest=warn unless "
+                "--selftest is given",
+    },
+};
+const struct ni_option_rows ni_try_rows = {try_options, NI_COUNT(try_options), NULL, 0};
 
 static const struct ni_option selftest_options[] = {
     {
@@ -160,9 +177,26 @@ const struct ni_trials *ni_try_ports(struct ni_context *ctx)
     return &all;
 }
 
+/* Makes the trials that the options name. false: no process could be started, a finding says so. */
+static bool try_all(struct ni_context *ctx, struct ni_selftest *ret)
+{
+    const bool ports = ni_tries(&ctx->options, NI_TRY_PORTS);
+
+    *ret = (struct ni_selftest){.ports = NULL};
+    if (ports)
+        ret->ports = ni_try_ports(ctx);
+    if (ports && !ret->ports)
+        return false;
+    if (ni_tries(&ctx->options, NI_TRY_IMAGE) && ni_wants_trials(&ctx->work))
+        ret->image = ni_try_image(ctx, ret->ports, (int64_t)ni_selftest_options.deadline * 1000);
+    if (!ports && ret->image && ret->image->n == 0)
+        ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no HCA to try");
+    return true;
+}
+
 int ni_cmd_selftest(struct ni_context *ctx)
 {
-    const struct ni_trials *all;
+    struct ni_selftest all;
     struct ni_view view;
     struct ni_text text;
     int r;
@@ -172,17 +206,16 @@ int ni_cmd_selftest(struct ni_context *ctx)
 
     if (r != 0)
         return r;
-    all = ni_try_ports(ctx);
-    if (!all) {
+    if (!try_all(ctx, &all)) {
         ni_say_findings(ctx);
         return NI_EXIT_FAILED;
     }
     view = ni_flow_view(ctx);
     text = ni_long_text();
     if (ctx->options.json)
-        ni_put_selftest_json(&text, &view, all);
+        ni_put_selftest_json(&text, &view, &all);
     else
-        ni_put_selftest(&text, &view, all);
+        ni_put_selftest(&text, &view, &all);
     r = ni_print_long(ctx, &text);
     return r != 0 ? r : ni_exit_status(ctx);
 }
@@ -204,19 +237,33 @@ bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how)
     return all->passed == all->n;
 }
 
+/* Says how trials went, unless there was nothing to try, which is a finding. A demand that all pass
+   may not hold. */
+static void conclude(struct ni_context *ctx, bool passes, bool any, const char *how)
+{
+    if (any)
+        ni_say(ctx, passes ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %s", how);
+    if (!passes)
+        ni_refuse_demand(&ctx->work, NI_REQUIRE_SELFTEST, how);
+}
+
 const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
 {
-    struct ni_text how = NI_TEXT(NI_REASON);
-    const struct ni_trials *all;
-    bool passes;
+    struct ni_text how = NI_TEXT(NI_REASON), image = NI_TEXT(2 * NI_REASON);
+    struct ni_selftest all;
 
     if (ctx->options.policy.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
         return NULL;
-    all = ni_try_ports(ctx);
-    passes = ni_selftest_passes(all, &how);
-    if (all && all->n > 0) /* otherwise a finding says so */
-        ni_say(ctx, passes ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %s", how.buf);
-    if (!passes)
-        ni_refuse_demand(&ctx->work, NI_REQUIRE_SELFTEST, how.buf);
-    return all;
+    (void)try_all(ctx, &all);
+    if (ni_tries(&ctx->options, NI_TRY_PORTS)) {
+        const bool passes = ni_selftest_passes(all.ports, &how);
+
+        conclude(ctx, passes, all.ports && all.ports->n > 0, how.buf);
+    }
+    if (all.image) {
+        const bool passes = ni_image_passes(all.image, &image);
+
+        conclude(ctx, passes, all.image->n > 0, image.buf);
+    }
+    return all.ports;
 }

@@ -25,8 +25,8 @@ const struct ni_trials *ni_try_ports(struct ni_context *ctx);
 /* Returns whether all ports passed, for a verdict; *how: how many of how many. `all` is the result
    of ni_try_ports. */
 bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how);
-/* Does --selftest of `run`. If all ports are demanded to pass and do not, the plan refuses. NULL:
-   no trial was made. */
+/* Does --selftest of `run`: the trials that --try names. If all ports are demanded to pass and do not, the plan refuses. NULL:
+   no port was tried. */
 const struct ni_trials *ni_selftest_first(struct ni_context *ctx);
 
 struct ni_selftest_options {
@@ -35,6 +35,6 @@ struct ni_selftest_options {
     unsigned deadline; /* seconds for all */
 };
 extern struct ni_selftest_options ni_selftest_options;
-extern const struct ni_option_rows ni_selftest_rows;
+extern const struct ni_option_rows ni_try_rows, ni_selftest_rows;
 
 #endif

@@ -163,6 +163,11 @@ static void close_from_to(unsigned first, unsigned last)
         (void)close((int)fd);
 }
 
+void ni_close_from(unsigned first)
+{
+    close_from_to(first, UINT_MAX);
+}
+
 /* Closes all descriptors but `keep`: a process that hangs must hold no log for which others wait,
    and no lock. Messages of a library are lost; the caller has better ones. */
 static void close_all(int keep)

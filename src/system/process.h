@@ -47,6 +47,8 @@ pid_t ni_fork_group(void);
 /* Forks for work that may hang or crash. The child leaves no core, and holds no descriptor of the
    pod's but `keep` (-1: none): standard input, output and error are /dev/null. */
 pid_t ni_fork_worker(int keep);
+/* Closes all descriptors from that number on. */
+void ni_close_from(unsigned first);
 /* Does a work in such a process, which is ended after the limit. false: it did not come to its end.
    One that hangs in the kernel may be left behind until it can die. */
 bool ni_work_beside(int keep, void (*work)(void *ctx), void *ctx, int64_t limit_ms);

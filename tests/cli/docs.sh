@@ -31,6 +31,10 @@ memlock.elsewhere|tests/cli/doctor.sh|memlock.elsewhere|only a file of settings 
 verbs.dmabuf.none|tests/unit/selftest/test_trials.c|NI_F_VERBS_DMABUF[^A-Z_]|only a device can say so, and a golden case has none
 verbs.gid|tests/unit/selftest/test_trials.c|NI_F_VERBS_GID[^A-Z_]|only a device can say so, and a golden case has none
 verbs.memlock|tests/unit/selftest/test_trials.c|NI_F_VERBS_MEMLOCK[^A-Z_]|only a device can say so, and a golden case has none
+image.abi|tests/unit/selftest/test_image.c|NI_F_IMAGE_ABI[^A-Z_]|only libraries that are loaded say so, and a golden case has none
+image.load|tests/unit/selftest/test_image.c|NI_F_IMAGE_LOAD[^A-Z_]|only libraries that are loaded say so, and a golden case has none
+image.open|tests/unit/selftest/test_image.c|NI_F_IMAGE_OPEN[^A-Z_]|only libraries that are loaded say so, and a golden case has none
+image.untried|tests/unit/selftest/test_image.c|NI_F_IMAGE_UNTRIED[^A-Z_]|only libraries that are loaded say so, and a golden case has none
 verbs.none|tests/cli/selftest.sh|verbs.none|only a live root is tried, and a golden case has a recorded one
 verbs.open|tests/unit/selftest/test_trials.c|NI_F_VERBS_OPEN[^A-Z_]|only a device can say so, and a golden case has none
 verbs.port|tests/unit/selftest/test_trials.c|NI_F_VERBS_PORT[^A-Z_]|only a device can say so, and a golden case has none

@@ -2,7 +2,7 @@
 """Compares the members that the program's JSON has with those of docs/reference/json.md: names, types, null, absence.
 
 It reads what plan, doctor and env write for the golden cases, log for the logs of tests/log, and the expected reports of
-tests/preflight. Of the ports of selftest and the rails of watch, which only a device shows, it reads the names in the sources.
+tests/preflight. Of the trials of selftest and the rails of watch, which only a device shows, it reads the names in the sources.
 NCCL_INIT_QUICK=1: fewer golden cases and logs, which need not show each member that the page has.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -148,7 +148,8 @@ def main():
         print(f"ok: {verb}: {found.reports} reports, {len(names)} members")
 
     for verb, of_all in ("selftest", {"schema", "findings"}), ("watch", {"schema"}):
-        source = (ROOT / f"src/{verb}/report.c").read_text()
+        files = [ROOT / f"src/{verb}/{name}.c" for name in ("report", "image")]
+        source = "".join(path.read_text() for path in files if path.exists())
         written = set(re.findall(r'json_\w+\(j, "(\w+)"', source)) | of_all
         page = {path.rpartition(".")[2] for path in tables[verb]} | of_all
         if written != page:

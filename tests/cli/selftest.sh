@@ -49,6 +49,8 @@ for wrong in size=0 size=16383 size=65G size=x bytes=0 bytes=1025G bytes=-1 dead
     usage "--$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" selftest "--$wrong"
     usage "run --$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" run "--$wrong" -- true
 done
+usage "--try=x" "--try: \`ports,x\` is not valid; expected a list of: ports, image, all" selftest --try=ports,x
+usage "run --try=" "--try: * is not valid; *" --try= -- true
 usage "--selftest=on" "--selftest: \`on\` is not valid; expected one of: off, warn, require" --selftest=on -- true
 NCCLINIT_SIZE=1 usage "NCCLINIT_SIZE" "NCCLINIT_SIZE: \`1\` is not *" selftest
 
@@ -89,6 +91,15 @@ for own in NCCL_IB_DISABLE=1 NCCL_NET=Socket NCCL_NET=ofi; do
     out=$(env "$own" "$bin" --selftest=require -- echo ran 2>err) && status=0 || status=$?
     same "$own is a choice" "0 ran" "$status $out"
 done
+# --try alone asks for the self-test; --selftest, wherever it is given, says otherwise
+out=$("$bin" --try=image -- echo ran 2>err) && status=0 || status=$?
+same "--try: the command runs, after a test" "0 ran 1" "$status $out $(grep -c 'verbs.none: self-test: there is no HCA to try' err)"
+out=$("$bin" --try=image --selftest=off -- echo ran 2>err) && status=0 || status=$?
+same "--try with --selftest=off" "0 ran 0" "$status $out $(grep -c verbs.none err)"
+out=$(NCCLINIT_TRY=all NCCLINIT_SELFTEST=off "$bin" -- echo ran 2>err) && status=0 || status=$?
+same "the same by variables" "0 ran 0" "$status $out $(grep -c verbs.none err)"
+out=$("$bin" --try=image --selftest=require -- echo ran 2>err) && status=0 || status=$?
+matches "--try with --selftest=require" "125 *--selftest=require, but the image's libibverbs has no HCA to drive*" "$status $out$(cat err)"
 : >log
 "$bin" --termination-log="$dir/log" --selftest=require --log-format=json -- echo ran >out 2>err
 same "JSON: each line an object" "$(wc -l <err)" "$(grep -c '^{.*}$' err)"

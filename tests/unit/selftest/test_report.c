@@ -23,10 +23,13 @@
 #include "print/words.h"
 #include "rail/step.h"
 #include "rail/task.h"
+#include "selftest/image.h"
 #include "selftest/report.h"
 #include "selftest/trials.h"
 
 static struct ni_trials trials;
+static struct ni_image_trial image;
+static struct ni_selftest all;
 
 static struct ni_rail_task *trial(const char *name, enum ni_pair_step step)
 {
@@ -57,12 +60,12 @@ static void measured(struct ni_rail_task *t)
 /* One of each kind. */
 static void put_selftest(struct ni_text *out, const struct ni_view *view)
 {
-    ni_put_selftest(out, view, &trials);
+    ni_put_selftest(out, view, &all);
 }
 
 static void put_selftest_json(struct ni_text *out, const struct ni_view *view)
 {
-    ni_put_selftest_json(out, view, &trials);
+    ni_put_selftest_json(out, view, &all);
 }
 
 static int setup(void **state)
@@ -72,6 +75,8 @@ static int setup(void **state)
     build_node();
     memset(&node.findings, 0, sizeof(node.findings));
     memset(&trials, 0, sizeof(trials));
+    memset(&image, 0, sizeof(image));
+    all = (struct ni_selftest){.ports = &trials};
     trials.size = 64 << 20;
     trials.bytes = 16 << 20;
     trials.passed = 1;
@@ -147,7 +152,7 @@ static const char text[] =
     "      Cluster admin: load nvidia-peermem, or install an RDMA driver that supports DMA-BUF.\n"
     "\n"
     "1 of 9 ports passed in 10.09 s, 2 not tried: 64 MiB to register, and only 8 MiB can be "
-    "locked\n";
+    "locked; not tried: the image's libibverbs (--try=image)\n";
 
 static void test_text(void **state)
 {
@@ -162,12 +167,52 @@ static void test_one_and_none(void **state)
     trials.took_ms = 7;
     memset(&node.findings, 0, sizeof(node.findings));
     assert_non_null(strstr(written(put_selftest), "Self-test: 1 port to try; "));
-    assert_non_null(strstr(written(put_selftest), "\n1 of 1 port passed in 0.00 s\n"));
+    assert_non_null(strstr(written(put_selftest),
+                           "\n1 of 1 port passed in 0.00 s; not tried: the image's "
+                           "libibverbs (--try=image)\n"));
     trials.n = 0;
     node.inv.source = NI_SRC_NONE;
     assert_string_equal(
         written(put_selftest),
         "Self-test: 0 ports to try; this pod was given no HCA\n\nNothing was tried.\n");
+}
+
+/* The image's libibverbs, alone and beside the ports. */
+static void test_image(void **state)
+{
+    const char *out;
+
+    (void)state;
+    image.n = 2;
+    image.passed = 1;
+    image.hca[1] = 1;
+    image.verdict[0] = NI_IMAGE_PASSED;
+    image.verdict[1] = NI_IMAGE_FAILED;
+    (void)ni_copy(image.step[1], sizeof(image.step[1]), "find");
+    (void)ni_copy(image.library, sizeof(image.library), "/usr/lib/libibverbs.so.1.14.44.0");
+    all.image = &image;
+    trials.n = 1;
+    memset(&node.findings, 0, sizeof(node.findings));
+    out = written(put_selftest);
+    assert_non_null(strstr(out, "\nThe image's libibverbs, /usr/lib/libibverbs.so.1.14.44.0\n"
+                                "  HCA      RESULT\n"
+                                "  mlx5_6   passed\n"
+                                "  mlx5_10  failed: find\n"));
+    assert_non_null(strstr(out,
+                           "\n1 of 1 port passed in 10.09 s; the image's libibverbs drives 1 of "
+                           "2 HCAs\n"));
+    (void)ni_copy(image.untried, sizeof(image.untried), "the deadline");
+    all.ports = NULL;
+    out = written(put_selftest);
+    assert_non_null(strstr(out, "Self-test: 2 HCAs to try; "));
+    assert_non_null(strstr(out,
+                           "\nthe image's libibverbs drives 1 of 2 HCAs; not tried: the deadline; "
+                           "not tried: the ports (--try=ports)\n"));
+    json_t *j = json_loads(written(put_selftest_json), JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(j);
+    assert_null(json_object_get(j, "ports"));
+    assert_int_equal(json_array_size(json_object_get(json_object_get(j, "image"), "hcas")), 2);
+    json_decref(j);
 }
 
 static void test_colour(void **state)
@@ -307,8 +352,9 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
-        CASE(test_text), CASE(test_one_and_none), CASE(test_colour),    CASE(test_hostile_name),
-        CASE(test_json), CASE(test_json_failed),  CASE(test_json_none),
+        CASE(test_text),        CASE(test_one_and_none), CASE(test_image),
+        CASE(test_colour),      CASE(test_hostile_name), CASE(test_json),
+        CASE(test_json_failed), CASE(test_json_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

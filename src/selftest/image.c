@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trial `image`. The image's code runs in the helper; what it says is judged here. A fault is the
+   image's only where nothing else can be it: what another limit or right may cause is not tried. */
+#include "selftest/image.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/context.h"
+#include "cli/say.h"
+#include "findings/pod.h"
+#include "nccl_init/env.h"
+#include "nccl_init/errno.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/image.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/number.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "nccl_init/tried.h"
+#include "print/json_write.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "rail/step.h"
+#include "rail/task.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "selftest/trials.h"
+#include "system/exec.h"
+#include "system/helper.h"
+#include "system/process.h"
+
+#ifdef __aarch64__
+#define LOADER "/lib/ld-linux-aarch64.so.1"
+#else
+#define LOADER "/lib64/ld-linux-x86-64.so.2"
+#endif
+
+void ni_plan_image(const struct ni_work *w, struct ni_image_trial *ret)
+{
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const int hca = ni_chosen(w, i).port->hca;
+
+        if (ret->n == 0 || ret->hca[ret->n - 1] != hca) /* ports of one HCA follow each other */
+            ret->hca[ret->n++] = hca;
+    }
+}
+
+/* ---- the helper ---- */
+
+/* Puts the first line of what the helper's libraries said. */
+static void put_first_line(struct ni_text *t, const char *errors)
+{
+    ni_put_quoted(t, errors, strcspn(errors, "\n"), 160);
+}
+
+/* Puts why the helper could not be executed. */
+static void put_denial(struct ni_text *t, int err)
+{
+    if (err == ENOENT) {
+        ni_put(t, "this image has no glibc (" LOADER "), which " NI_HELPER " needs; with musl it "
+                  "cannot be tried");
+        return;
+    }
+    ni_putf(t, NI_HELPER " cannot be executed: %s", NI_ERRNO(err));
+    if (err == EACCES || err == EPERM)
+        ni_put(t, ": a mount with noexec, or a security policy");
+}
+
+/* Puts why the helper has no result; nothing: it has. */
+static void put_no_result(struct ni_text *t, const struct ni_helper_result *run)
+{
+    switch (run->state) {
+    case NI_HELPER_MISSING:
+        ni_put(t, NI_HELPER " is not beside this program");
+        break;
+    case NI_HELPER_UNREAD:
+        ni_putf(t, NI_HELPER " cannot be read: %s", NI_ERRNO(run->err));
+        break;
+    case NI_HELPER_OTHER:
+        if (run->version[0] && strcmp(run->version, NCCL_INIT_VERSION) != 0)
+            ni_putf(t, NI_HELPER " is of version %s, not " NCCL_INIT_VERSION, run->version);
+        else
+            ni_put(t, NI_HELPER " is not the one that was built with this program");
+        break;
+    case NI_HELPER_DENIED:
+        put_denial(t, run->err);
+        break;
+    case NI_HELPER_BABBLES:
+        ni_put(t, NI_HELPER " was killed: it said more than ");
+        ni_put_bytes(t, NI_HELPER_WORDS);
+        break;
+    case NI_HELPER_LATE:
+        ni_put(t, NI_HELPER " had not ended at the deadline (--deadline)");
+        break;
+    case NI_HELPER_DIED:
+        ni_putf(t, NI_HELPER " died by signal %d", run->err);
+        break;
+    case NI_HELPER_ENDED:
+        if (run->err == 0)
+            break;
+        ni_putf(t, NI_HELPER " ended with status %d: ", run->err);
+        put_first_line(t, run->errors);
+        break;
+    }
+}
+
+/* ---- the judgement ---- */
+
+/* What is judged. */
+struct judging {
+    const struct ni_work *w;
+    const struct ni_helper_result *run;
+    const struct ni_trials *ports;
+    const struct ni_tried *tried;
+    struct ni_image_trial *all;
+};
+
+/* Notes why HCA number i was not tried. */
+static void leave_untried(struct ni_image_trial *all, unsigned i, const char *why)
+{
+    all->verdict[i] = NI_IMAGE_UNTRIED;
+    if (!all->untried[0]) {
+        struct ni_text t = ni_text_on(all->untried, sizeof(all->untried));
+
+        ni_put(&t, why);
+    }
+}
+
+static void fail(struct ni_image_trial *all, unsigned i, const char *step)
+{
+    all->verdict[i] = NI_IMAGE_FAILED;
+    (void)ni_copy(all->step[i], sizeof(all->step[i]), step);
+}
+
+/* Returns what libibverbs needs for the HCA: "bnxt_re"; the HCA's own name where its driver is not
+   known. */
+static const char *provider_of(const struct ni_hca *h)
+{
+    const char *provider = ni_provider_of(h->driver);
+
+    return provider ? provider : h->name;
+}
+
+/* Puts what this program's own libibverbs said of the HCA, if it was asked. */
+static void put_own_view(struct ni_text *m, const struct judging *g, int hca)
+{
+    for (unsigned i = 0; g->ports && i < g->ports->n; i++) {
+        const struct ni_rail_task *task = &g->ports->task[i];
+        const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
+
+        if (g->w->inv->port[g->ports->at[i]].hca != hca || task->rail.untried[0] || x->silent)
+            continue;
+        ni_put(m, x->step > NI_PAIR_DEVICE
+                      ? "; nccl-init's own libibverbs opens it"
+                      : "; nccl-init's own libibverbs fails there, too, so it may be the device");
+        return;
+    }
+}
+
+/* Judges an HCA that libibverbs does not show. It shows each whose sysfs folder and node are there,
+   and for which it has a provider that knows the kernel's interface (rdma-core 56.1
+   libibverbs/init.c). */
+static void judge_hidden(const struct judging *g, unsigned i, const struct ni_hca *h)
+{
+    const char *provider = provider_of(h);
+    struct ni_text m = NI_TEXT(NI_REASON);
+    struct ni_driver_abi abi;
+    struct ni_span words;
+
+    fail(g->all, i, "find");
+    if (ni_find_driver_abi(g->run->errors, h->name, &abi)) {
+        ni_report(g->w->f, NI_F_IMAGE_ABI, h->name,
+                  "this image cannot drive %s: its provider supports versions %u to %u of the "
+                  "driver's kernel interface, and the node's driver has %u (tried with %s)",
+                  abi.provider, abi.least, abi.most, abi.kernel, g->all->library);
+        return;
+    }
+    ni_putf(&m, "this image cannot drive %s: its %s was loaded, and shows no such HCA", provider,
+            g->all->library);
+    if (ni_find_unloaded_provider(g->run->errors, provider, &words)) {
+        ni_put(&m, "; it could not load ");
+        ni_put_quoted(&m, words.p, words.n, 120);
+    }
+    if (ni_env_get(g->w->env, "SYSFS_PATH"))
+        ni_put(&m, "; SYSFS_PATH is set, and it looks there");
+    put_own_view(&m, g, g->all->hca[i]);
+    ni_report(g->w->f, NI_F_IMAGE_PROVIDER_MISSING, h->name, "%s", m.buf);
+}
+
+/* Judges an HCA that libibverbs shows, and that failed later. */
+static void judge_failed(const struct judging *g, unsigned i, const struct ni_hca *h,
+                         const struct ni_tried_hca *x)
+{
+    static const char *const names[NI_TRIED_STEPS] = {
+        [NI_TRIED_OPEN] = "open", [NI_TRIED_DEVICE] = "device", [NI_TRIED_QUEUE] = "queue"};
+    const char *step = names[x->step];
+    struct ni_text m = NI_TEXT(NI_REASON);
+
+    if (x->step == NI_TRIED_OPEN && (x->err == EACCES || x->err == EPERM)) {
+        ni_putf(&m, "%s does not open for a process without capabilities: %s", h->name,
+                NI_ERRNO(x->err));
+        leave_untried(g->all, i, m.buf);
+        return;
+    }
+    if (x->step == NI_TRIED_QUEUE && (x->err == ENOMEM || x->err == EPERM) &&
+        g->all->memlock >= 0 && g->all->memlock < NI_UNLIMITED) {
+        ni_putf(&m, "%s opens, but no memory for a queue could be pinned without capabilities: ",
+                h->name);
+        ni_put_bytes(&m, g->all->memlock);
+        ni_put(&m, " can be locked");
+        leave_untried(g->all, i, m.buf);
+        return;
+    }
+    fail(g->all, i, step);
+    ni_putf(&m, "the image's %s fails at step `%s`: %s", g->all->library, step, NI_ERRNO(x->err));
+    if (x->err == EAGAIN)
+        ni_put(&m, ": the limit of the RDMA cgroup (rdma.max), or the device is full");
+    put_own_view(&m, g, g->all->hca[i]);
+    ni_report(g->w->f, NI_F_IMAGE_OPEN, h->name, "%s", m.buf);
+}
+
+/* Judges an HCA that was begun when the helper ended. The kernel kills for want of memory, and by a
+   seccomp filter: that is not the library's doing. */
+static void judge_unfinished(const struct judging *g, unsigned i, const struct ni_hca *h,
+                             const char *why)
+{
+    const int sig = g->run->state == NI_HELPER_DIED ? g->run->err : 0;
+    struct ni_text m = NI_TEXT(NI_REASON);
+
+    if (sig == SIGKILL || sig == SIGSYS || (sig == 0 && g->run->state != NI_HELPER_LATE)) {
+        leave_untried(g->all, i, why);
+        return;
+    }
+    fail(g->all, i, "open");
+    ni_putf(&m, "the image's %s ", g->all->library);
+    if (sig != 0)
+        ni_putf(&m, "dies by signal %d while it opens it", sig);
+    else
+        ni_put(&m, "hangs while it opens it, until the deadline (--deadline)");
+    put_own_view(&m, g, g->all->hca[i]);
+    ni_report(g->w->f, NI_F_IMAGE_OPEN, h->name, "%s", m.buf);
+}
+
+static void judge_hca(const struct judging *g, unsigned i, const char *why)
+{
+    const struct ni_hca *h = &g->w->inv->hca[g->all->hca[i]];
+    const struct ni_tried_hca *x = ni_find_tried(g->tried, h->name);
+
+    if (!x) {
+        leave_untried(g->all, i, why[0] ? why : "its helper left it out");
+    } else if (!x->told) {
+        judge_unfinished(g, i, h, why);
+    } else if (x->step == NI_TRIED_DONE) {
+        g->all->verdict[i] = NI_IMAGE_PASSED;
+        g->all->passed++;
+    } else if (x->step == NI_TRIED_FIND) {
+        judge_hidden(g, i, h);
+    } else {
+        judge_failed(g, i, h, x);
+    }
+}
+
+/* Judges a library that was not loaded, or that gives no list: the same for all HCAs. false: it
+   gives one. */
+static bool judge_library(const struct judging *g)
+{
+    static const char name[] = "libibverbs.so.1";
+    const struct ni_tried *t = g->tried;
+
+    if (t->unloaded[0]) {
+        struct ni_text words = NI_TEXT(NI_TRIED_TEXT * 2);
+
+        ni_quote(&words, t->unloaded);
+        ni_report(g->w->f, NI_F_IMAGE_LOAD, name, "this image has none that loads: %s", words.buf);
+    } else if (strstr(g->run->errors, "doesn't match library version")) {
+        struct ni_text words = NI_TEXT(NI_REASON);
+
+        put_first_line(&words, strstr(g->run->errors, "kernel ABI version"));
+        ni_report(g->w->f, NI_F_IMAGE_ABI, name, "the image's %s does not fit the kernel: %s",
+                  g->all->library, words.buf);
+    } else if (t->list_err != 0) {
+        ni_report(g->w->f, NI_F_IMAGE_OPEN, name, "the image's %s gives no list of HCAs: %s",
+                  g->all->library, NI_ERRNO(t->list_err));
+    } else {
+        return false;
+    }
+    for (unsigned i = 0; i < g->all->n; i++)
+        fail(g->all, i, t->unloaded[0] ? "load" : "list");
+    return true;
+}
+
+void ni_judge_image(const struct ni_work *w, const struct ni_helper_result *run,
+                    const struct ni_trials *ports, struct ni_image_trial *all)
+{
+    static struct ni_tried tried;
+    const struct judging g = {w, run, ports, &tried, all};
+    struct ni_text why = NI_TEXT(NI_REASON),
+                   library = ni_text_on(all->library, sizeof(all->library));
+
+    put_no_result(&why, run);
+    const bool spoke = run->state >= NI_HELPER_LATE;
+    const bool clear = spoke && ni_read_tried(run->words, &tried) == 0;
+    if (!clear)
+        memset(&tried, 0, sizeof(tried));
+    if (!clear && why.len == 0)
+        ni_put(&why, "the words of " NI_HELPER " cannot be understood");
+    if (clear && !tried.whole && why.len == 0)
+        ni_put(&why, NI_HELPER " ended before its end");
+    ni_quote(&library, tried.library[0] ? tried.library : "libibverbs");
+    if (!judge_library(&g)) {
+        for (unsigned i = 0; i < all->n; i++)
+            judge_hca(&g, i, why.buf);
+    }
+    (void)ni_copy(all->library, sizeof(all->library), tried.library);
+    if (all->untried[0])
+        ni_report(w->f, NI_F_IMAGE_UNTRIED, "--try=image",
+                  "the image's libibverbs was not tried%s: %s",
+                  all->passed > 0 ? " with all HCAs" : "", all->untried);
+}
+
+/* ---- the trial ---- */
+
+/* Variables that make the loader, libibverbs or mlx5 write a file of the job (ld.so(8); rdma-core
+   56.1 libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). */
+static const char *const writing[] = {"LD_DEBUG",     "LD_DEBUG_OUTPUT", "LD_PROFILE",
+                                      "MALLOC_TRACE", "VERBS_LOG_FILE",  "MLX5_DEBUG_FILE"};
+
+static bool is_writing(const char *entry)
+{
+    const size_t n = strcspn(entry, "=");
+
+    for (size_t i = 0; i < NI_COUNT(writing); i++) {
+        if (ni_span_is((struct ni_span){entry, n}, writing[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Returns the command's environment without those variables, for the helper. Never freed; NULL: no
+   memory. */
+static char *const *helper_env(const struct ni_context *ctx)
+{
+    char *const *all = ni_command_env(&ctx->own, &ctx->plan);
+    size_t n = 0, kept = 0;
+
+    while (all && all[n])
+        n++;
+    char **list = all ? calloc(n + 1, sizeof(*list)) : NULL;
+    for (size_t i = 0; list && i < n; i++) {
+        if (!is_writing(all[i]))
+            list[kept++] = all[i];
+    }
+    return list;
+}
+
+const struct ni_image_trial *ni_try_image(struct ni_context *ctx, const struct ni_trials *ports,
+                                          int64_t limit_ms)
+{
+    static struct ni_image_trial all;
+    static struct ni_helper_result run;
+    static char version[] = NCCL_INIT_VERSION, own[] = NI_HELPER, what[] = "image";
+    static char *none[] = {NULL};
+    static char *const *env; /* it lasts as long as the process */
+    char *argv[NI_MAX_CHOSEN + 4] = {own, version, what};
+    const int64_t begin = ni_now_ms();
+
+    env = helper_env(ctx);
+    ni_plan_image(&ctx->work, &all);
+    all.memlock = ctx->memlock;
+    for (unsigned i = 0; i < all.n; i++)
+        argv[3 + i] = ctx->inventory.hca[all.hca[i]].name;
+    const struct ni_helper_task task = {
+        .sha256 = ni_try_sha256,
+        .argv = argv,
+        .envp = env ? env : none,
+        .limit_ms = limit_ms,
+    };
+    ni_say_progress(ctx, "self-test: the image's libibverbs");
+    if (all.n > 0)
+        ni_run_helper(&task, &run);
+    ni_say_progress(ctx, "");
+    all.took_ms = ni_now_ms() - begin;
+    if (all.n > 0)
+        ni_judge_image(&ctx->work, &run, ports, &all);
+    return &all;
+}
+
+/* ---- the report ---- */
+
+bool ni_image_passes(const struct ni_image_trial *all, struct ni_text *how)
+{
+    if (all->n == 0) {
+        ni_put(how, "the image's libibverbs has no HCA to drive");
+        return false;
+    }
+    ni_putf(how, "the image's libibverbs drives %u of %u HCA%s", all->passed, all->n,
+            ni_plural(all->n));
+    if (all->untried[0])
+        ni_putf(how, "; not tried: %s", all->untried);
+    return all->passed == all->n;
+}
+
+static const char *result_of(const struct ni_image_trial *all, unsigned i)
+{
+    static const char *const words[] = {
+        [NI_IMAGE_UNTRIED] = "not tried",
+        [NI_IMAGE_FAILED] = "failed",
+        [NI_IMAGE_PASSED] = "passed",
+    };
+
+    return words[all->verdict[i]];
+}
+
+void ni_put_image_trial(struct ni_text *out, const struct ni_view *view,
+                        const struct ni_image_trial *all)
+{
+    static const enum ni_tint tints[] = {
+        [NI_IMAGE_UNTRIED] = NI_YELLOW,
+        [NI_IMAGE_FAILED] = NI_RED,
+        [NI_IMAGE_PASSED] = NI_GREEN,
+    };
+    struct ni_text table = ni_table_on("HCA\tRESULT");
+
+    if (all->n == 0) {
+        ni_free_text(&table);
+        return;
+    }
+    ni_put(out, "\nThe image's libibverbs");
+    if (all->library[0]) {
+        ni_put(out, ", ");
+        ni_quote(out, all->library);
+    }
+    ni_put(out, "\n");
+    for (unsigned i = 0; i < all->n; i++) {
+        struct ni_text *t = ni_row(&table, tints[all->verdict[i]]);
+
+        ni_quote(t, view->inv->hca[all->hca[i]].name);
+        ni_put(ni_cell(t), result_of(all, i));
+        if (all->step[i][0])
+            ni_putf(t, ": %s", all->step[i]);
+    }
+    ni_table_write(out, &table, view->colour);
+}
+
+void ni_json_image_trial(struct ni_json *j, const struct ni_view *view,
+                         const struct ni_image_trial *all)
+{
+    ni_json_object(j, "image");
+    ni_json_int(j, "took_ms", all->took_ms);
+    ni_json_int(j, "passed", all->passed);
+    ni_json_text_or_null(j, "library", all->library);
+    ni_json_text_or_null(j, "untried", all->untried);
+    ni_json_array(j, "hcas");
+    for (unsigned i = 0; i < all->n; i++) {
+        ni_json_object(j, NULL);
+        ni_json_text(j, "name", view->inv->hca[all->hca[i]].name);
+        ni_json_text(j, "result", result_of(all, i));
+        ni_json_text_or_null(j, "step", all->step[i]);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
+    ni_json_end(j);
+}

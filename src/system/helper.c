@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The helper: found beside this program only, never by PATH; known by its SHA-256; started without
+   rights, and killed at its deadline. */
+#include "system/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sha2.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
+#include "system/caps.h"
+#include "system/process.h"
+#include "system/replace.h"
+
+/* ---- the file ---- */
+
+int ni_helper_path(struct ni_text *path)
+{
+    char own[PATH_MAX];
+    const ssize_t n = readlink(NI_SELF, own, sizeof(own) - 1);
+
+    if (n < 0)
+        return -errno;
+    own[n] = '\0';
+    char *slash = strrchr(own, '/');
+    if (!slash)
+        return -ENOENT;
+    slash[1] = '\0';
+    ni_putf(path, "%s%s", own, NI_HELPER);
+    return path->cut ? -ENAMETOOLONG : 0;
+}
+
+/* Finds the version that a helper's file names (try/main.c). */
+static void find_version(const char *file, size_t n, char ret[32])
+{
+    static const char mark[] = NI_HELPER " version ";
+    const char *at = memmem(file, n, mark, strlen(mark));
+
+    ret[0] = '\0';
+    if (!at)
+        return;
+    at += strlen(mark);
+    const char *end = memchr(at, ';', n - (size_t)(at - file));
+    if (end && end - at < 32 && ni_is_name((struct ni_span){at, (size_t)(end - at)}, 32))
+        (void)ni_copyn(ret, 32, at, (size_t)(end - at));
+}
+
+/* Reads n bytes of a file. 0 or -errno. */
+static int read_whole(int fd, char *to, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        const ssize_t r = pread(fd, to + at, n - at, (off_t)at);
+
+        if (r < 0)
+            return -errno;
+        if (r == 0)
+            return -EIO; /* it has become shorter */
+        at += (size_t)r;
+    }
+    return 0;
+}
+
+/* Checks that the open file is the helper that belongs to this program. */
+static bool is_own(int fd, const struct ni_helper_task *task, struct ni_helper_result *ret)
+{
+    uint8_t sum[NI_SHA256_BYTES];
+    SHA2_CTX sha;
+    struct stat st;
+
+    ret->state = NI_HELPER_UNREAD;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+        st.st_size > NI_HELPER_FILE_MAX) {
+        ret->err = ENOEXEC;
+        return false;
+    }
+    const size_t n = (size_t)st.st_size;
+    char *file = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (file == MAP_FAILED) {
+        ret->err = errno;
+        return false;
+    }
+    const int r = read_whole(fd, file, n);
+    ret->err = -r;
+    if (r == 0) {
+        SHA256Init(&sha);
+        SHA256Update(&sha, (const uint8_t *)file, n);
+        SHA256Final(sum, &sha);
+        ret->state = NI_HELPER_OTHER;
+        find_version(file, n, ret->version);
+    }
+    (void)munmap(file, n);
+    return r == 0 && memcmp(sum, task->sha256, sizeof(sum)) == 0;
+}
+
+/* Opens the helper. -1: *ret says why not. */
+static int open_helper(const struct ni_helper_task *task, struct ni_helper_result *ret)
+{
+    char name[PATH_MAX];
+    struct ni_text path = ni_text_on(name, sizeof(name));
+    int r = 0, fd = -1;
+
+    if (task->folder)
+        ni_putf(&path, "%s/%s", task->folder, NI_HELPER);
+    else
+        r = ni_helper_path(&path);
+    if (r == 0) {
+        fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        r = fd < 0 ? -errno : 0;
+    }
+    ret->err = -r;
+    ret->state = r == -ENOENT ? NI_HELPER_MISSING : NI_HELPER_UNREAD;
+    if (fd < 0 || is_own(fd, task, ret))
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* ---- the process ---- */
+
+enum { HIGH = 16 }; /* above the descriptors that the helper's process has */
+
+/* Descriptors of the process that becomes the helper, and their other ends. */
+struct ends {
+    int file;
+    int words[2], errors[2], status[2]; /* pipes; status: the errno, if there is no helper */
+};
+
+/* Puts what the helper has at its place, and closes all else. 0 or -errno. */
+static int arrange(const struct ends *e)
+{
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int from[] = {null, e->words[1], e->errors[1], e->file, e->status[1]};
+    int high[NI_COUNT(from)];
+
+    for (unsigned i = 0; i < NI_COUNT(from); i++) {
+        high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, HIGH);
+        if (high[i] < 0)
+            return -errno;
+    }
+    for (unsigned i = 0; i < NI_COUNT(from); i++) {
+        const int flags = i > STDERR_FILENO ? O_CLOEXEC : 0;
+
+        if (dup3(high[i], (int)i, flags) < 0)
+            return -errno;
+    }
+    ni_close_from(NI_COUNT(from));
+    return 0;
+}
+
+/* Becomes the helper. */
+static _Noreturn void become(const struct ends *e, const struct ni_helper_task *task)
+{
+    static const struct rlimit none = {0, 0};
+    enum { FILE_AT = 3, STATUS_AT = 4 };
+    int status = e->status[1];
+    int r = arrange(e);
+
+    if (r == 0) {
+        status = STATUS_AT;
+        (void)setrlimit(RLIMIT_CORE, &none); /* a core would take too long */
+        r = ni_caps_forsake(0);
+    }
+    if (r == 0) {
+        (void)syscall(SYS_execveat, FILE_AT, "", task->argv, task->envp, AT_EMPTY_PATH);
+        r = -errno;
+    }
+    r = -r;
+    (void)!write(status, &r, sizeof(r));
+    _exit(1);
+}
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+static bool open_pipes(struct ends *e)
+{
+    return pipe2(e->words, O_CLOEXEC) == 0 && pipe2(e->errors, O_CLOEXEC) == 0 &&
+           pipe2(e->status, O_CLOEXEC) == 0;
+}
+
+/* Takes what is there. false: the other end is closed. What has no room is left out; *full says so. */
+static bool take(int fd, struct ni_text *to, bool *full)
+{
+    char buf[4096];
+    const ssize_t n = read(fd, buf, sizeof(buf));
+
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN;
+    ni_putn(to, buf, (size_t)n);
+    *full = to->cut;
+    return n > 0;
+}
+
+/* Takes the helper's words until it has closed both pipes, or must die. false: it must. */
+static bool listen_to(struct ends *e, const struct ni_helper_task *task, struct ni_wait *wait,
+                      struct ni_helper_result *ret)
+{
+    enum { LOOK_MS = 100 };
+    struct ni_text words = ni_text_on(ret->words, sizeof(ret->words));
+    struct ni_text errors = ni_text_on(ret->errors, sizeof(ret->errors));
+    const int64_t until = ni_now_ms() + task->limit_ms;
+    bool full = false, dull = false;
+
+    while (e->words[0] >= 0 || e->errors[0] >= 0) {
+        struct pollfd p[] = {{.fd = e->words[0], .events = POLLIN},
+                             {.fd = e->errors[0], .events = POLLIN}};
+        const int64_t left = until - ni_now_ms();
+
+        ret->state = NI_HELPER_LATE;
+        if (left <= 0 || ni_wait_ms(wait, 0))
+            return false;
+        (void)poll(p, NI_COUNT(p), (int)(left < LOOK_MS ? left : LOOK_MS));
+        if (p[0].revents != 0 && !take(e->words[0], &words, &full))
+            close_end(&e->words[0]);
+        if (p[1].revents != 0 && !take(e->errors[0], &errors, &dull))
+            close_end(&e->errors[0]);
+        ret->state = NI_HELPER_BABBLES;
+        if (full)
+            return false;
+    }
+    return true;
+}
+
+/* Waits for the end of a process that has closed its pipes. */
+static void wait_for_end(pid_t pid, int64_t until_ms, struct ni_helper_result *ret)
+{
+    static const struct timespec ms = {.tv_nsec = 1000000};
+    int status = 0;
+    pid_t ended = 0;
+
+    while (ended == 0 && ni_now_ms() < until_ms) {
+        ended = waitpid(pid, &status, WNOHANG);
+        if (ended == 0)
+            (void)nanosleep(&ms, NULL);
+    }
+    ret->state = NI_HELPER_ENDED;
+    if (ended == 0)
+        ret->state = NI_HELPER_LATE;
+    else if (ended > 0 && WIFSIGNALED(status))
+        ret->state = NI_HELPER_DIED;
+    ret->err = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Starts the helper and sees it through. */
+static void run(struct ends *e, const struct ni_helper_task *task, struct ni_helper_result *ret)
+{
+    const int64_t until = ni_now_ms() + task->limit_ms;
+    struct ni_children children;
+    struct ni_wait wait;
+    int err = 0;
+
+    ni_wait_begin(&wait);
+    ni_children_begin(&children);
+    const pid_t pid = ni_fork_group();
+    if (pid == 0) {
+        ni_wait_unblock(&wait);
+        become(e, task);
+    }
+    ret->state = NI_HELPER_DENIED;
+    ret->err = pid < 0 ? errno : 0;
+    close_end(&e->words[1]);
+    close_end(&e->errors[1]);
+    close_end(&e->status[1]);
+    struct pollfd begun = {.fd = e->status[0], .events = POLLIN};
+    if (pid > 0 && poll(&begun, 1, (int)task->limit_ms) == 0)
+        ret->state = NI_HELPER_LATE;
+    else if (pid > 0 && read(e->status[0], &err, sizeof(err)) == sizeof(err))
+        ret->err = err;
+    else if (pid > 0 && listen_to(e, task, &wait, ret))
+        wait_for_end(pid, until, ret);
+    ni_children_end(&children, pid);
+    ni_wait_end(&wait); /* a signal that came meanwhile may end the program here */
+}
+
+void ni_run_helper(const struct ni_helper_task *task, struct ni_helper_result *ret)
+{
+    struct ends e = {.words = {-1, -1}, .errors = {-1, -1}, .status = {-1, -1}};
+
+    memset(ret, 0, sizeof(*ret));
+    e.file = open_helper(task, ret);
+    if (e.file < 0)
+        return;
+    if (open_pipes(&e)) {
+        run(&e, task, ret);
+    } else {
+        ret->state = NI_HELPER_DENIED;
+        ret->err = errno;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        close_end(&e.words[i]);
+        close_end(&e.errors[i]);
+        close_end(&e.status[i]);
+    }
+    (void)close(e.file);
+}

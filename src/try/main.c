@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nccl-init-try, the helper: a dynamic program beside the static one, which starts it. It loads what
+   this image gives the job, does the steps that its arguments name, and says facts. It decides
+   nothing. Its lines are those of nccl_init/tried.h. */
+#include <string.h>
+
+#include "try/try.h"
+
+/* By this text nccl-init finds the version in the file of another release. */
+static const char marker[] = "nccl-init-try version " NCCL_INIT_VERSION ";";
+
+int main(int argc, char *argv[])
+{
+    static const char own[] = NCCL_INIT_VERSION;
+
+    if (argc < 3) {
+        (void)ni_try_say("%s", marker);
+        return ni_try_say("nccl-init starts it: nccl-init selftest --try=image") ? 0 : 1;
+    }
+    (void)ni_try_say("version %s", own);
+    if (strcmp(argv[1], own) != 0 || strcmp(argv[2], "image") != 0)
+        return 2; /* another program's question */
+    ni_try_image(argc - 3, argv + 3);
+    return ni_try_say("end") ? 0 : 1;
+}
