@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct ni_tried tried;
     struct fuzz_input in = {(const char *)data, size};
-    struct ni_span part;
+    struct ni_span part = {"", 0};
 
     (void)fuzz_piece(&in, '\f', &part);
     char *words = fuzz_text(part.p, part.n), *errors = fuzz_text(in.p, in.n);
