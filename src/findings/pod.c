@@ -78,8 +78,9 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .number = NI_F_IMAGE_UNTRIED,
         .id = "image.untried",
         .cost = NI_COST_IGNORED,
-        .user = "`ibv_devinfo` of the image tells whether its libibverbs opens the HCAs; "
-                "put nccl-init-try of the same release beside nccl-init.",
+        .user =
+            "`ibv_devinfo` of the image tells whether its libibverbs opens the HCAs; "
+            "put nccl-init-try of the same release beside nccl-init, as `nccl-init install` does.",
     },
     {
         .number = NI_F_IMAGE_VERBS_MISSING,

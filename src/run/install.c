@@ -17,6 +17,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/text.h"
+#include "system/helper.h"
 #include "system/replace.h"
 
 /* ---- options ---- */
@@ -119,6 +120,45 @@ static int fail_to_install(struct ni_context *ctx, int err, const char *path, co
     return NI_EXIT_FAILED;
 }
 
+static int copy_helper(int fd, void *from)
+{
+    char buf[1 << 14];
+    ssize_t n = 1;
+    int r = 0;
+
+    while (r == 0 && n != 0) {
+        n = read(*(const int *)from, buf, sizeof(buf));
+        r = n < 0 ? -errno : ni_write_all(fd, buf, (size_t)n);
+    }
+    return r;
+}
+
+/* Puts the helper of --try=image beside the copy, if this program has it. Without it the copy does all
+   else. */
+static void install_helper(struct ni_context *ctx, const char *copy)
+{
+    static struct ni_helper_result result;
+    char path[PATH_MAX];
+    const char *slash = strrchr(copy, '/');
+    const int n = slash ? (int)(slash + 1 - copy) : 0;
+    int from = ni_open_helper(&result);
+
+    if (from < 0 && result.state != NI_HELPER_MISSING)
+        ni_say(ctx, NI_LOG_WARN,
+               "%s is not copied: it is not the one that was built with this program", NI_HELPER);
+    if (from < 0)
+        return;
+    int r = -ENAMETOOLONG;
+    if (ni_format(path, sizeof(path), "%.*s%s", n, copy, NI_HELPER))
+        r = ni_replace_file(path, 0755, copy_helper, &from);
+    (void)close(from);
+    if (r == 0)
+        ni_say(ctx, NI_LOG_INFO, "installed %s, for --try=image", path);
+    else
+        ni_say(ctx, NI_LOG_WARN, "%s is not copied: %s; --try=image needs it", NI_HELPER,
+               NI_ERRNO(r));
+}
+
 /* Warns of a mount that keeps the copy from being executed, or takes its file capabilities. */
 static void warn_of_mount(struct ni_context *ctx, const char *path, bool capable)
 {
@@ -169,5 +209,6 @@ int ni_cmd_install(struct ni_context *ctx)
                "CAP_SETFCAP, on a volume that can keep them",
                path, NI_ERRNO(caps.err));
     warn_of_mount(ctx, path, capable);
+    install_helper(ctx, path);
     return 0;
 }

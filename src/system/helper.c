@@ -26,7 +26,8 @@
 
 /* ---- the file ---- */
 
-int ni_helper_path(struct ni_text *path)
+/* Puts the path of the helper beside this program. 0, or -errno. */
+static int put_path(struct ni_text *path)
 {
     char own[PATH_MAX];
     const ssize_t n = readlink(NI_SELF, own, sizeof(own) - 1);
@@ -114,7 +115,7 @@ static int open_helper(const struct ni_helper_task *task, struct ni_helper_resul
     if (task->folder)
         ni_putf(&path, "%s/%s", task->folder, NI_HELPER);
     else
-        r = ni_helper_path(&path);
+        r = put_path(&path);
     if (r == 0) {
         fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         r = fd < 0 ? -errno : 0;
@@ -125,6 +126,14 @@ static int open_helper(const struct ni_helper_task *task, struct ni_helper_resul
         return fd;
     (void)close(fd);
     return -1;
+}
+
+int ni_open_helper(struct ni_helper_result *ret)
+{
+    const struct ni_helper_task task = {.sha256 = ni_try_sha256};
+
+    memset(ret, 0, sizeof(*ret));
+    return open_helper(&task, ret);
 }
 
 /* ---- the process ---- */

@@ -53,7 +53,8 @@ struct ni_helper_result {
    capability and can get none, no descriptor but /dev/null and the two pipes, and it and its
    children die with this program. */
 void ni_run_helper(const struct ni_helper_task *task, struct ni_helper_result *ret);
-/* Puts the path of the helper beside this program. 0, or -errno. */
-int ni_helper_path(struct ni_text *path);
+/* Opens the helper beside this program, if it is the one that was built with it. -1: *ret has the
+   state. */
+int ni_open_helper(struct ni_helper_result *ret);
 
 #endif

@@ -53,6 +53,35 @@ out=$("$bin" install --log-level=info --log-format=json shared 2>&1)
 matches "told to a program" '{"severity": "info", "message": "installed shared/nccl-init, *}' "$out"
 same "nothing is left beside them" "file nccl-init plain private tool" "$(find shared -type f -printf '%f\n' | sort | xargs)"
 
+# ---- the helper of --try=image ------------------------------------------------------------------
+
+program=$(program)
+if [ -e "$program-try" ]; then
+    mkdir helped
+    install helped
+    same "no helper beside it: none is copied" "0   nccl-init" "$status $out $err $(ls helped)"
+    cp "$program-try" origin/nccl-init-try
+    install helped
+    same "the helper goes with it" "0   nccl-init nccl-init-try" "$status $out $err $(find helped -type f -printf '%f\n' | sort | xargs)"
+    same "the helper: the same bytes, mode" " 755" "$(cmp "$program-try" helped/nccl-init-try 2>&1) $(mode helped/nccl-init-try)"
+    mkdir helped/other && install --file helped/other/start
+    same "beside a file of another name" "0 nccl-init-try start" "$status $(find helped/other -type f -printf '%f\n' | sort | xargs)"
+    out=$("$bin" install --log-level=info helped 2>&1)
+    matches "the helper is told" "*nccl-init: installed helped/nccl-init-try, for --try=image" "$out"
+    echo >>origin/nccl-init-try
+    rm -r helped/*
+    install helped
+    same "another one is not copied" "0 nccl-init" "$status $(ls helped)"
+    matches "and why" "*nccl-init-try is not copied: it is not the one that was built with this program*" "$err"
+    rm origin/nccl-init-try
+    # one that cannot be written does not stop the program's own copy
+    cp "$program-try" origin/nccl-init-try
+    mkdir helped/nccl-init-try
+    install helped
+    matches "no room for the helper" "0 *nccl-init-try is not copied: *; --try=image needs it*" "$status $err"
+    rm origin/nccl-init-try
+fi
+
 # ---- what stands there ---------------------------------------------------------------------------
 
 # A program that runs cannot be written to (ETXTBSY). This one runs until somebody reads what it says.

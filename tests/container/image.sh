@@ -28,8 +28,9 @@ caps() { # IMAGE
 }
 
 "$top/container/build" caps localhost/with amd64 >"$dir/log" 2>&1 || fail "build" "$(cat "$dir/log")"
-stands() { # BINARY: it and the hook, as `files` says
-    printf 'nccl-init 0:0 755 %s\nnccl-init-hook 0:0 755 %s\n' "$(stat -c %s "$1")" "$(stat -c %s "$1-hook")"
+stands() { # BINARY: it, the hook and the helper, as `files` says
+    printf 'nccl-init 0:0 755 %s\nnccl-init-hook 0:0 755 %s\nnccl-init-try 0:0 755 %s\n' \
+        "$(stat -c %s "$1")" "$(stat -c %s "$1-hook")" "$(stat -c %s "$1-try")"
 }
 same "the programs and nothing else" "$(stands "$bin")" "$(files localhost/with)"
 same "the program's bytes" "" "$(cmp "$bin" "$(podman image mount localhost/with)/nccl-init" 2>&1)"

@@ -13,6 +13,7 @@ if ! cmake --install "$(dirname "$bin")" --prefix "$dir/usr" >"$dir/log" 2>&1; t
     exit 1
 fi
 same "files and modes" "755 bin/nccl-init
+755 bin/nccl-init-try
 644 share/bash-completion/completions/nccl-init
 644 share/fish/vendor_completions.d/nccl-init.fish
 644 share/man/man8/nccl-init.8

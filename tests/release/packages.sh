@@ -36,8 +36,10 @@ nccl-init-hook-$version-1.$machine.rpm
 nccl-init-hook-$version-linux-$arch
 nccl-init-hook-$version-linux-$arch.spdx.json
 nccl-init-hook_${version}_$arch.deb
+nccl-init-try-$version-linux-$arch
 nccl-init_${version}_$arch.deb" "$(LC_ALL=C ls)"
 same "the bare program" "" "$(cmp "$bin" "nccl-init-$version-linux-$arch" 2>&1)"
+same "the bare helper" "" "$(cmp "$bin-try" "nccl-init-try-$version-linux-$arch" 2>&1)"
 same "the bare hook" "" "$(cmp "$bin-hook" "nccl-init-hook-$version-linux-$arch" 2>&1)"
 
 same "lintian" "" "$(lintian --fail-on none ./*.deb 2>&1 | grep -v '^running with root')"
@@ -53,6 +55,7 @@ listed() {
 files() { # ZSH'S FOLDER
     cat <<EOT
 -rwxr-xr-x root/root usr/bin/nccl-init
+-rwxr-xr-x root/root usr/bin/nccl-init-try
 -rwxr-xr-x root/root usr/libexec/oci/hooks.d/nccl-init-hook
 -rw-r--r-- root/root usr/share/bash-completion/completions/nccl-init
 -rw-r--r-- root/root usr/share/containers/oci/hooks.d/50-nccl-init.json

@@ -19,7 +19,7 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 LICENCES = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Beerware", "CC0-1.0", "GPL-2.0-only", "GPL-3.0-or-later",
             "ISC", "LGPL-2.1-only", "Linux-OpenIB", "MIT"}
 EXCEPTIONS = {"GCC-exception-3.1", "Linux-syscall-note"}
-RELATIONS = {"DESCRIBES", "STATIC_LINK", "BUILD_TOOL_OF", "BUILD_DEPENDENCY_OF"}
+RELATIONS = {"DESCRIBES", "STATIC_LINK", "BUILD_TOOL_OF", "BUILD_DEPENDENCY_OF", "OPTIONAL_DEPENDENCY_OF"}
 
 wrong = []
 
