@@ -68,8 +68,8 @@ struct ni_rail_tally {
     unsigned loses_to; /* the rank of the first of them */
     /* one of these partners loses packets with others as well: it may be what lies between them */
     bool loses_beside;
-    /* pairs that it began, at its leaf if there are any: how many, and how many of them are slow alone,
-       too; and the fastest, in percent of the median of such pairs */
+    /* pairs that it began: how many; how many of them are slow alone, too, of those at its leaf if there
+       are any; and the fastest, in percent of the median, of pairs inside leaves if there are any */
     unsigned began, began_settled;
     int64_t began_best;
     unsigned met_slow; /* pairs that others began with it, and that are slow as a whole */

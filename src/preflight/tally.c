@@ -342,15 +342,16 @@ static void note_ends(struct ni_job *job, const struct ni_pair_result *x)
     const bool whole = slow > 0 && slow == x->n_queue;
 
     to->met_slow += whole;
-    if (from->began_near && !x->near)
-        return; /* what the leaves share may be less than what a slow pod makes */
+    /* pairs between leaves may all be slow: they show that a pod is not, but not that it is */
+    const int64_t usual = from->began_near ? job->median : x->pair_median;
     const int64_t write = share_of(x, NI_WRITES), read = share_of(x, NI_READS);
     const int64_t least = write < read ? write : read;
-    const int64_t percent = x->pair_median > 0 ? least * 100 / x->pair_median : 100;
+    const int64_t percent = usual > 0 ? least * 100 / usual : 100;
 
     from->began++;
-    from->began_settled += whole && settled > 0;
-    from->began_best = percent > from->began_best ? percent : from->began_best;
+    from->began_settled += whole && settled > 0 && (x->near || !from->began_near);
+    if (percent > from->began_best && (!from->began_near || shows_port(job, x, x->pair.from)))
+        from->began_best = percent;
 }
 
 /* Finds the pods that are slow where they begin, with every partner, and never where others begin:

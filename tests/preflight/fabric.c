@@ -37,7 +37,7 @@ static struct {
     unsigned size[SIZES], sizes;
     bool fault[FAULT_KINDS], order[ORDERS];
     struct shape shape;
-    unsigned ways, count, jobs, rails;
+    unsigned ways, count, healthy, jobs, rails;
     uint64_t seed;
     enum recovery recovery;
     double noise, loss, slow, half, others, starved, pauses, drops; /* parts */
@@ -393,6 +393,21 @@ static void build_rail(unsigned rail, unsigned order, uint64_t seed)
     nets[rail] = net;
 }
 
+/* Draws the leaf that has the fault. One that is cut off has two pods of the job or more: else it cannot be
+   told from the port of its pod. */
+static unsigned draw_leaf(enum fault_kind kind)
+{
+    unsigned leaf = 0, pods = 0;
+
+    for (unsigned tries = 0; tries < 1000 && pods < (kind == LEAF ? 2 : 1); tries++) {
+        leaf = leaves[roll_below(&dice, n_leaf)];
+        pods = 0;
+        for (unsigned p = 0; p < net.shape.pods; p++)
+            pods += leaf_of(&net, p) == leaf;
+    }
+    return leaf;
+}
+
 static double part_of(enum fault_kind kind)
 {
     if (kind == LOSSY || kind == CABLE)
@@ -414,7 +429,7 @@ static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned i
     net = nets[bad_rail];
     net.fault = (struct fault){.kind = kind, .ways = how.ways};
     n_leaf = list_leaves(&net, leaves);
-    net.fault.leaf = leaves[roll_below(&dice, n_leaf)];
+    net.fault.leaf = draw_leaf(kind);
     net.fault.uplink = roll_below(&dice, how.shape.uplinks);
     net.fault.place = net.place[roll_below(&dice, pods)];
     net.fault.part = part_of(kind);
@@ -437,6 +452,11 @@ static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned i
 
 static struct counts table[SIZES][ORDERS][FAULT_KINDS];
 
+static unsigned count_of(enum fault_kind kind)
+{
+    return kind == HEALTHY && how.healthy > 0 ? how.healthy : how.count;
+}
+
 /* Each process has each so many-th job. */
 static void play_part(unsigned part)
 {
@@ -445,7 +465,7 @@ static void play_part(unsigned part)
     for (unsigned s = 0; s < how.sizes; s++)
         for (unsigned o = 0; o < ORDERS; o++)
             for (unsigned k = 0; k < FAULT_KINDS; k++)
-                for (unsigned i = 0; i < how.count && how.order[o] && how.fault[k]; i++)
+                for (unsigned i = 0; i < count_of(k) && how.order[o] && how.fault[k]; i++)
                     if (number++ % how.jobs == part)
                         play(how.size[s], o, k, i, &table[s][o][k]);
 }
@@ -539,11 +559,9 @@ static void put_sum(void)
         to->named += c->named;
         to->innocent += c->innocent;
     }
-    printf("refused %llu of %llu (%.2f %%), found %llu of %llu (%.1f %%), named %.1f %%, innocent "
-           "%.2f %%\n",
-           (unsigned long long)healthy.bad, (unsigned long long)healthy.jobs,
-           per(healthy.bad, healthy.jobs, 100), (unsigned long long)fault.bad,
-           (unsigned long long)fault.jobs, per(fault.bad, fault.jobs, 100),
+    printf("%.1f %% of %llu | %.1f %% of %llu | %.1f %% | %.1f %%\n",
+           per(healthy.bad, healthy.jobs, 100), (unsigned long long)healthy.jobs,
+           per(fault.bad, fault.jobs, 100), (unsigned long long)fault.jobs,
            per(fault.named, fault.bad, 100),
            per(healthy.innocent + fault.innocent, healthy.jobs + fault.jobs, 100));
 }
@@ -610,6 +628,7 @@ static const char usage[] =
     "  --starved=PERCENT    of the rate, that a starved pod makes (30)\n"
     "  --noise=PERCENT      of each rate, at most (10)\n"
     "  --count=N            jobs of each kind (100)\n"
+    "  --healthy=N          healthy jobs (as the others)\n"
     "  --seed=N             (1)\n"
     "  --jobs=N             processes (2)\n"
     "  --no-labels          no node tells its leaf\n"
@@ -682,8 +701,8 @@ static void take_options(int argc, char **argv)
         {"verbose", 0, NULL, 'v'},  {"others", 1, NULL, 'T'},    {"vary", 0, NULL, 'V'},
         {"pauses", 1, NULL, 'P'},   {"rails", 1, NULL, 'R'},     {"planes", 1, NULL, 'Q'},
         {"adaptive", 0, NULL, 'A'}, {"slower", 1, NULL, 'g'},    {"router", 0, NULL, 'a'},
-        {"sum", 0, NULL, 'm'},      {"rtt", 1, NULL, 't'},       {"starved", 1, NULL, 'H'},
-        {"drops", 1, NULL, 'd'},    {NULL, 0, NULL, 0},
+        {"sum", 0, NULL, 'm'},      {"healthy", 1, NULL, 'y'},   {"rtt", 1, NULL, 't'},
+        {"starved", 1, NULL, 'H'},  {"drops", 1, NULL, 'd'},     {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -763,6 +782,9 @@ static void take_options(int argc, char **argv)
             break;
         case 'a':
             how.router = true;
+            break;
+        case 'y':
+            how.healthy = number(optarg, 1, 1000000);
             break;
         case 'm':
             how.sum = true;
