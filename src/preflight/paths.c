@@ -270,29 +270,46 @@ const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned
     return worst;
 }
 
-/* Returns the control: the fastest queue pair of x among those that are not suspected. It is tried
-   again with the suspects, and shows that both ports can be fast. NI_MAX_QUEUES: there is none. */
-static unsigned control_of(const struct ni_pair_result *x)
+/* Returns true if the queue pair may be the control of suspects of that kind: it is no suspect; or, beside
+   what failed or was late, only one whose port sent something again, as all do where full switches drop
+   packets. */
+static bool may_control(const struct ni_pair_result *x, unsigned q, enum ni_suspects kind,
+                        bool strict)
+{
+    if (x->queue[q].step != NI_PAIR_DONE)
+        return false;
+    if (x->queue[q].verdict == NI_PATH_GOOD)
+        return true;
+    return !strict && kind == NI_SUSPECTS_FAILED && x->queue[q].verdict == NI_PATH_SUSPECT &&
+           score_of(x, q) > UNMEASURED;
+}
+
+/* Returns the control: the fastest queue pair of x among those that may be it. It is tried again with the
+   suspects, and shows that both ports can be fast. NI_MAX_QUEUES: there is none. */
+static unsigned control_of(const struct ni_pair_result *x, enum ni_suspects kind)
 {
     unsigned best = NI_MAX_QUEUES;
-    int64_t most = -1;
 
-    for (unsigned q = 0; q < x->n_queue; q++) {
-        if (x->queue[q].verdict != NI_PATH_GOOD || x->queue[q].step != NI_PAIR_DONE)
-            continue;
-        const int64_t least = least_of(x, q);
+    for (unsigned strict = 2; strict-- > 0 && best == NI_MAX_QUEUES;) {
+        int64_t most = -1;
 
-        if (least <= most)
-            continue;
-        most = least;
-        best = q;
+        for (unsigned q = 0; q < x->n_queue; q++) {
+            if (!may_control(x, q, kind, strict == 1))
+                continue;
+            const int64_t least = least_of(x, q);
+
+            if (least <= most)
+                continue;
+            most = least;
+            best = q;
+        }
     }
     return best;
 }
 
 unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind)
 {
-    const unsigned control = control_of(x);
+    const unsigned control = control_of(x, kind);
     unsigned set = control < NI_MAX_QUEUES ? 1U << control : 0;
 
     for (unsigned q = 0; q < x->n_queue; q++)
@@ -368,7 +385,7 @@ static void settle_path(const struct ni_job *job, const struct ni_pair_result *x
                         struct ni_pair_result *of)
 {
     const int64_t usual = job->kind == NI_ROUND_ALONE ? of->pair_median : 0;
-    const unsigned control = control_of(of);
+    const unsigned control = control_of(of, x->for_failed ? NI_SUSPECTS_FAILED : NI_SUSPECTS_SLOW);
     const bool settled = settle_queues(x, of, usual, control);
     unsigned late = 0, lossy = 0, tried = 0;
 

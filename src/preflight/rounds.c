@@ -226,6 +226,7 @@ static void add_again(struct ni_job *job, const struct ni_pair_result *of, enum 
     if (!x)
         return;
     x->again = (unsigned)(of - job->result) + 1;
+    x->for_failed = kind == NI_SUSPECTS_FAILED;
     x->queues = ni_queues_again(of, kind);
 }
 

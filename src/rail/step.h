@@ -135,6 +135,7 @@ struct ni_pair_result {
     unsigned again;
     /* tried again, its good queue pair lost packets as well: not one path does, but an end */
     bool end_loses;
+    bool for_failed;     /* ... for what failed or was late, not for what was slow or sent again */
     unsigned slow_tries; /* how often it was slow alone */
     int64_t rate;        /* of the slower end in Mb/s; 0: not known */
     /* the median of its round and rail, in parts of the rate: of the queue pairs, and of the pairs

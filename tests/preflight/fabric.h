@@ -97,6 +97,7 @@ static void fails(struct ni_pair_result *x, enum ni_pair_step step, int err, int
                                  .round = x->round,
                                  .full = x->full,
                                  .again = x->again,
+                                 .for_failed = x->for_failed,
                                  .software = x->software,
                                  .queues = x->queues,
                                  .rate = x->rate,

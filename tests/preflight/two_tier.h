@@ -322,6 +322,7 @@ struct flow {
     bool dead;     /* its packets, or what acknowledges them, never arrive */
     double lost;   /* part of its packets */
     double lost_back;
+    double dropped; /* part of the packets of bulk, by full links; small writes go before it */
     double rate;
 };
 
@@ -533,7 +534,7 @@ static inline void drop_what_is_too_much(const struct net *n, struct flow *flow,
         for (unsigned k = 0; k < flow[i].hops; k++)
             if (flow[i].link[k] >= link_up(n, 0, 0) && users[flow[i].link[k]] > 1 &&
                 flow[i].rate * users[flow[i].link[k]] > capacity_of(n, flow[i].link[k]) * 0.99)
-                flow[i].lost = 1 - (1 - flow[i].lost) * (1 - n->drops);
+                flow[i].dropped = 1 - (1 - flow[i].dropped) * (1 - n->drops);
 }
 
 /* The rates of all flows that move at once. from, to, queue, flight and own are given. */
@@ -583,7 +584,7 @@ static inline void move_flows(struct net *n, struct flow *flow, unsigned flows)
 static inline unsigned resent_packets(const struct net *n, const struct flow *f, double seconds,
                                       struct dice *d)
 {
-    const double mean = f->rate * n->packets * seconds * (f->lost + f->lost_back);
+    const double mean = f->rate * n->packets * seconds * (f->lost + f->lost_back + f->dropped);
 
     return mean > 100 ? (unsigned)mean : roll_count(d, mean);
 }

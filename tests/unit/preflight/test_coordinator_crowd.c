@@ -33,7 +33,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RAILS = 8, USUAL = 200, KIB_PER_POD = 17 };
+enum { RAILS = 8, USUAL = 200, PODS_OF_LEAF = 16, KIB_PER_POD = 21 };
 
 static struct {
     long peak_kib;
@@ -140,6 +140,7 @@ static pid_t start_pod(unsigned port, unsigned rank, unsigned ranks)
     party.ranks = ranks;
     (void)ni_format(pod.host, sizeof(pod.host), "trainer-%u", rank);
     (void)ni_format(pod.node, sizeof(pod.node), "node-%u", rank);
+    (void)ni_format(pod.leaf, sizeof(pod.leaf), "leaf-%u", rank / PODS_OF_LEAF);
     for (unsigned i = 0; i < RAILS; i++) {
         (void)ni_format(rail[i].hca, sizeof(rail[i].hca), "mlx5_%u", i);
         rail[i].port = 1;
