@@ -238,12 +238,14 @@ static struct ni_log_rank *rank_of(const struct ni_log_line *l, int dev, int ran
     return found;
 }
 
-/* Returns the GPU of that number, and adds it if it is new. NULL: no room. */
+/* Returns the GPU of that number, and adds it if it is new. NULL: no process, or no room. */
 static struct ni_log_rank *gpu_of(const struct ni_log_line *l, int dev)
 {
     struct ni_log_rank *r = l->by;
     unsigned gpus = 0;
 
+    if (!r)
+        return NULL;
     for (; r && r->dev != dev && r->dev >= 0; r = r->next)
         gpus++;
     if (gpus == NI_LOG_GPUS) {
@@ -761,6 +763,27 @@ static bool may_take(const struct ni_log_line *l, const struct ni_found *f)
     return what < NI_TAKE_VERSION || (l->whole && !cut);
 }
 
+/* Takes what says how far a rank is: its communicator, channels, connections and collectives. */
+static void take_progress(struct ni_log_line *l, const struct ni_found *f)
+{
+    const enum ni_log_take what = f->row->take;
+
+    if (what == NI_TAKE_COMM)
+        take_comm(l, f->capture);
+    else if (what == NI_TAKE_NODES)
+        take_nodes(l, f->capture);
+    else if (what == NI_TAKE_CHANNEL)
+        take_channel(l, f->capture);
+    else if (what == NI_TAKE_CALL)
+        take_call(l, f->capture[0]);
+    else if (what == NI_TAKE_GID)
+        take_gid(l, f->capture);
+    else if (what == NI_TAKE_STEP)
+        take_step(l, (enum ni_log_step)f->row->flags);
+    else
+        take_mark(l, what);
+}
+
 /* Takes what a row of the patterns has found. */
 static void take_found(struct ni_log_line *l, const struct ni_found *f)
 {
@@ -801,27 +824,15 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
         l->by->network = ni_log_keep(l->log, ni_trim(c[0]));
         break;
     case NI_TAKE_COMM:
-        take_comm(l, c);
-        break;
-    case NI_TAKE_ABORT:
+    case NI_TAKE_NODES:
+    case NI_TAKE_CHANNEL:
     case NI_TAKE_CONNECTED:
     case NI_TAKE_COLLNET:
-        take_mark(l, f->row->take);
-        break;
-    case NI_TAKE_STEP:
-        take_step(l, (enum ni_log_step)f->row->flags);
-        break;
-    case NI_TAKE_NODES:
-        take_nodes(l, c);
-        break;
     case NI_TAKE_CALL:
-        take_call(l, c[0]);
-        break;
-    case NI_TAKE_CHANNEL:
-        take_channel(l, c);
-        break;
     case NI_TAKE_GID:
-        take_gid(l, c);
+    case NI_TAKE_ABORT:
+    case NI_TAKE_STEP:
+        take_progress(l, f);
         break;
     case NI_TAKE_ERROR: /* ni_log_take_line takes it, if nothing else knows the line */
         break;
