@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -271,10 +272,31 @@ static void gather_more(struct ni_context *ctx)
                    &ctx->inventory, &ctx->findings);
 }
 
+/* Watches until the end or a signal, then prints the report. Returns the status. */
+static int watch_and_report(struct ni_context *ctx, struct watching *x)
+{
+    struct ni_wait wait;
+    int r;
+
+    x->n_rail = list_rails(ctx, x->rail);
+    x->shows = ni_watch_options.seconds == 0 && !ctx->options.json && !is_prometheus_alone();
+    ni_wait_begin(&wait);
+    r = watch(ctx, x, &wait);
+    ni_root_close(&ctx->root);
+    ctx->opened = false;
+    if (wait.signal == 0)
+        ni_wait_end(&wait); /* a signal that comes from here on ends the program */
+    else
+        ni_wait_unblock(&wait); /* a second one ends it although the report is not written */
+    const int status = r < 0 ? NI_EXIT_FAILED : print_report(ctx, &x->all);
+    if (wait.signal != 0)
+        ni_wait_end(&wait);
+    return status;
+}
+
 int ni_cmd_watch(struct ni_context *ctx)
 {
-    static struct watching x; /* two looks and their sums are not for the stack */
-    struct ni_wait wait;
+    struct watching *x;
     int r;
 
     if (strcmp(ctx->options.root, "/") != 0)
@@ -287,18 +309,13 @@ int ni_cmd_watch(struct ni_context *ctx)
     if (r != 0)
         return r;
     gather_more(ctx);
-    x.n_rail = list_rails(ctx, x.rail);
-    x.shows = ni_watch_options.seconds == 0 && !ctx->options.json && !is_prometheus_alone();
-    ni_wait_begin(&wait);
-    r = watch(ctx, &x, &wait);
-    ni_root_close(&ctx->root);
-    ctx->opened = false;
-    if (wait.signal == 0)
-        ni_wait_end(&wait); /* a signal that comes from here on ends the program */
-    else
-        ni_wait_unblock(&wait); /* a second one ends it although the report is not written */
-    const int status = r < 0 ? NI_EXIT_FAILED : print_report(ctx, &x.all);
-    if (wait.signal != 0)
-        ni_wait_end(&wait);
-    return status;
+    /* Nearly 1 MB: as a static object it would be in the writable segment of each `run`. */
+    x = calloc(1, sizeof(*x));
+    if (!x) {
+        ni_say(ctx, NI_LOG_ERROR, "watch: %s", NI_ERRNO(-ENOMEM));
+        return NI_EXIT_FAILED;
+    }
+    r = watch_and_report(ctx, x);
+    free(x);
+    return r;
 }
