@@ -8,10 +8,40 @@
 #include "nccl_init/base.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
+#include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "nccl_init/traffic.h"
 #include "print/words.h"
+
+/* ---- which rails ---- */
+
+/* Returns true if NCCL is to use the port, or would if it were up and its node opened; an EFA is used
+   through a plugin. An ephemeral container has no device nodes. */
+static bool is_rail(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned port)
+{
+    const struct ni_hca *h = &inv->hca[inv->port[port].hca];
+
+    return ni_is_allocated(h) && (plan->port[port].chosen || plan->port[port].lost || h->efa);
+}
+
+unsigned ni_watch_rails(const struct ni_inventory *inv, const struct ni_plan *plan,
+                        int rail[NI_MAX_PORT])
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (is_rail(inv, plan, i))
+            rail[n++] = (int)i;
+    }
+    if (n > 0)
+        return n;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (ni_is_allocated(&inv->hca[inv->port[i].hca]))
+            rail[n++] = (int)i;
+    }
+    return n;
+}
 
 /* ---- counters ---- */
 

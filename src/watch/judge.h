@@ -9,6 +9,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
+#include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "nccl_init/traffic.h"
@@ -55,6 +56,12 @@ struct ni_watch {
     struct ni_gid_change change[NI_MAX_GID_CHANGE];
     struct ni_traffic first, last;
 };
+
+/* Lists the pod's rails, as indexes of ports: those that NCCL is to use, or would if they were up; if
+   the rules chose none, as with NCCL_IB_DISABLE=1, all ports that the pod was given. Returns their
+   number. */
+unsigned ni_watch_rails(const struct ni_inventory *inv, const struct ni_plan *plan,
+                        int rail[NI_MAX_PORT]);
 
 /* Adds a look. All looks have the same rails; of interfaces that come later those are added for which
    there is room. */

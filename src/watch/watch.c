@@ -86,36 +86,6 @@ static bool is_prometheus_alone(void)
     return ni_watch_options.prometheus && strcmp(ni_watch_options.prometheus, "-") == 0;
 }
 
-/* ---- which rails ---- */
-
-/* Returns true if the port is a rail of the pod: NCCL is to use it, or would if it were up and its
-   node opened; an EFA is used through a plugin. An ephemeral container has no device nodes. */
-static bool is_rail(const struct ni_context *ctx, unsigned port)
-{
-    const struct ni_hca *h = &ctx->inventory.hca[ctx->inventory.port[port].hca];
-    const struct ni_port_plan *plan = &ctx->plan.port[port];
-
-    return ni_is_allocated(h) && (plan->chosen || plan->lost || h->efa);
-}
-
-/* Lists the rails; if the rules chose none, such as with NCCL_IB_DISABLE=1, all ports that the pod was
-   given. Returns their number. */
-static unsigned list_rails(const struct ni_context *ctx, int rail[NI_MAX_PORT])
-{
-    const struct ni_inventory *inv = &ctx->inventory;
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        if (is_rail(ctx, i))
-            rail[n++] = (int)i;
-    }
-    for (unsigned i = 0; n == 0 && i < inv->n_port; i++) {
-        if (ni_is_allocated(&inv->hca[inv->port[i].hca]))
-            rail[n++] = (int)i;
-    }
-    return n;
-}
-
 /* ---- output while it lasts ---- */
 
 /* Writes a line on standard output, if nobody has stopped reading: a write that waits would keep the
@@ -278,7 +248,7 @@ static int watch_and_report(struct ni_context *ctx, struct watching *x)
     struct ni_wait wait;
     int r;
 
-    x->n_rail = list_rails(ctx, x->rail);
+    x->n_rail = ni_watch_rails(&ctx->inventory, &ctx->plan, x->rail);
     x->shows = ni_watch_options.seconds == 0 && !ctx->options.json && !is_prometheus_alone();
     ni_wait_begin(&wait);
     r = watch(ctx, x, &wait);

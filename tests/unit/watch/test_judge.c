@@ -3,6 +3,7 @@
 #include "lib/watch_node.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/known.h"
+#include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 
 static void assert_says(enum ni_carrier by, const char *words)
@@ -421,6 +422,26 @@ static void test_half(void **state)
     assert_true(ni_watch_is_half(&seen, &v)); /* a rail carries none */
 }
 
+static void test_which(void **state)
+{
+    static struct ni_plan plan;
+    int rail[NI_MAX_PORT];
+
+    (void)state;
+    begin("Ethernet");
+    assert_int_equal(pod.inv.n_port, 2);
+    memset(&plan, 0, sizeof(plan));
+    plan.port[1].chosen = true;
+    assert_int_equal(ni_watch_rails(&pod.inv, &plan, rail), 1);
+    assert_int_equal(rail[0], 1);
+    plan.port[0].lost = true;
+    assert_int_equal(ni_watch_rails(&pod.inv, &plan, rail), 2);
+    /* none is chosen, as with NCCL_IB_DISABLE=1: all that the pod was given */
+    memset(&plan, 0, sizeof(plan));
+    assert_int_equal(ni_watch_rails(&pod.inv, &plan, rail), 2);
+    assert_int_equal(rail[1], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_gid_bound), cmocka_unit_test(test_many_interfaces),
         cmocka_unit_test(test_shared),    cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_rates),     cmocka_unit_test(test_half),
+        cmocka_unit_test(test_which),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
