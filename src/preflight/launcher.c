@@ -286,8 +286,37 @@ static bool is_aside(const struct search *s, const struct ni_launcher *local)
     return number && strcmp(number, "0") != 0;
 }
 
-/* Notes how many processes of the pod wait for this one, and what they have in common, whatever rank
-   each has. Slurm's numbers of nodes that differ do not say which is this node's: "8(x2),4". */
+/* Puts what all processes of this pod have in common, whatever rank each has, and other pods have not:
+   on a host's network those of one job, and of other jobs, meet in one namespace. */
+static void put_common(struct ni_text *t, const struct search *s, const struct row *row)
+{
+    const struct ni_party_options *o = s->options;
+    const char *host = get(s, row->host) ? get(s, row->host) : get(s, row->or_host);
+    const char *rank = get(s, row->rank) ? get(s, row->rank) : get(s, row->or_rank);
+    /* two jobs of one host cannot have one port for their ranks to meet */
+    const char *port = get(s, "MASTER_PORT");
+
+    ni_put(t, o->job ? o->job : row->id);
+    for (size_t i = 0; i < NI_COUNT(row->key); i++) {
+        const char *part = get(s, row->key[i]);
+
+        if (part)
+            ni_putf(t, ".%s", part);
+    }
+    if (o->rank >= 0)
+        ni_putf(t, " %d", o->rank);
+    else if (rank && !row->local) /* that counts pods */
+        ni_putf(t, " %s", rank);
+    if (port)
+        ni_putf(t, " %s", port);
+    if (o->peers)
+        ni_putf(t, " %s", o->peers);
+    else if (host)
+        ni_putf(t, " %s", host);
+}
+
+/* Notes how many processes of the pod wait for this one, and what they have in common. Slurm's numbers
+   of nodes that differ do not say which is this node's: "8(x2),4". */
 static void note_processes(const struct search *s, const struct row *row,
                            const struct ni_launcher *local)
 {
@@ -295,13 +324,7 @@ static void note_processes(const struct search *s, const struct row *row,
     const char *size = local ? get(s, local->size) : NULL;
     uint64_t n = 0;
 
-    ni_put(&t, s->options->job ? s->options->job : row->id);
-    for (size_t i = 0; i < NI_COUNT(row->key); i++) {
-        const char *part = get(s, row->key[i]);
-
-        if (part)
-            ni_putf(&t, ".%s", part);
-    }
+    put_common(&t, s, row);
     if (!local || !get(s, local->rank) || is_aside(s, local))
         return;
     if (size && !strchr(size, ','))

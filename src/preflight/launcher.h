@@ -23,7 +23,8 @@ struct ni_party {
         stand_aside; /* local rank 0 of this pod acts; of the other members only port and local are set */
     bool first;      /* this is local rank 0 of several processes, which wait for it */
     unsigned others; /* how many they are; 0: not known */
-    char local[128]; /* equal in all processes of the pod: what they have of the key */
+    /* equal in all processes of the pod, and in no other pod of its host's network */
+    char local[NI_MEET_PEERS + 256];
 };
 
 /* Its options; one that is not given is NULL or negative. */

@@ -60,22 +60,33 @@ int ni_local_listen(const struct ni_party *party)
     return fd;
 }
 
+/* Returns true if the process at the other end has the same user. */
+static bool is_own_user(int fd)
+{
+    struct ucred its = {.uid = (uid_t)-1};
+    socklen_t size = sizeof(its);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &its, &size) == 0 && its.uid == geteuid();
+}
+
 void ni_local_tell(int fd, enum ni_outcome outcome, unsigned others)
 {
     const int64_t until_ms = ni_now_ms() + (others > 0 ? TELL_MS : LINGER_MS);
     unsigned told = 0;
+    bool over = false;
     struct ni_wait wait;
 
     ni_wait_begin(&wait);
-    while (others == 0 || told < others) {
+    while (!over && (others == 0 || told < others)) {
         const int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        const char *byte = &ni_outcome_forms[outcome].byte;
 
-        if (one >= 0) {
-            told += send(one, &ni_outcome_forms[outcome].byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+        if (one >= 0 && is_own_user(one))
+            told += send(one, byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+        if (one >= 0)
             (void)close(one);
-        } else if (ni_now_ms() >= until_ms || ni_wait_ms(&wait, LOOK_MS)) {
-            break;
-        }
+        /* Strangers who come one after the other do not hold this process. */
+        over = ni_now_ms() >= until_ms || ni_wait_ms(&wait, one >= 0 ? 0 : LOOK_MS);
     }
     (void)close(fd);
     ni_wait_end(&wait); /* a signal that came meanwhile may end the program here */
@@ -85,16 +96,13 @@ void ni_local_tell(int fd, enum ni_outcome outcome, unsigned others)
 static int find_first(const struct ni_party *party)
 {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct ucred its = {.uid = (uid_t)-1};
-    socklen_t size = sizeof(its);
     struct sockaddr_un name;
     const void *address = &name; /* gcc 12 with -O2 takes a cast for type punning */
     const socklen_t n = name_meeting(party, &name);
 
     if (fd < 0)
         return -1;
-    if (connect(fd, address, n) == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &its, &size) == 0 &&
-        its.uid == geteuid())
+    if (connect(fd, address, n) == 0 && is_own_user(fd))
         return fd;
     (void)close(fd);
     return -1;
@@ -127,7 +135,11 @@ int ni_local_ask(const struct ni_party *party, int64_t within_ms, int64_t most_m
     if (fd >= 0)
         (void)close(fd);
     ni_wait_end(&wait);
-    if (r == 0)
-        *ret = ni_outcome_of_byte(byte);
-    return r;
+    if (r < 0)
+        return r;
+    const enum ni_outcome outcome = ni_outcome_of_byte(byte);
+    if (outcome >= NI_JOB_OUTCOMES)
+        return -EPROTO;
+    *ret = outcome;
+    return 0;
 }

@@ -549,6 +549,10 @@ static enum ni_outcome ask_first(struct ni_context *ctx, const struct ni_party *
     else if (r == -ECONNRESET)
         (void)ni_copy(verdict.line, sizeof(verdict.line),
                       "bad: local rank 0 of this pod ended without a verdict");
+    else if (r == -EPROTO)
+        (void)ni_copy(
+            verdict.line, sizeof(verdict.line),
+            "bad: what answers in the place of local rank 0 of this pod tells no verdict");
     else
         (void)ni_format(verdict.line, sizeof(verdict.line),
                         "bad: local rank 0 of this pod, which meets the other pods, said nothing "

@@ -385,10 +385,54 @@ static void test_hostlists(void **state)
     }
 }
 
+/* Writes what the processes of the pod have in common. */
+static void find_common(char *const entries[], const char *ret[1], struct ni_party *p)
+{
+    const struct ni_env env = {entries};
+    const struct ni_party_options options = {.self = "own", .rank = -1, .ranks = -1, .port = PORT};
+    char buf[512];
+    struct ni_text why = ni_text_on(buf, sizeof(buf));
+
+    (void)ni_find_party(&env, &options, p, &why);
+    ret[0] = p->local;
+}
+
+#define S(text) (char *)(uintptr_t)(text)
+
+/* The processes of a pod have one name to meet at; pods that share a host's network do not. */
+static void test_common(void **state)
+{
+    char *const pods[][8] = {
+        {S("MASTER_ADDR=a"), S("GROUP_RANK=3"), S("GROUP_WORLD_SIZE=8"), S("LOCAL_RANK=0"), NULL},
+        {S("MASTER_ADDR=a"), S("GROUP_RANK=3"), S("GROUP_WORLD_SIZE=8"), S("LOCAL_RANK=1"), NULL},
+        {S("MASTER_ADDR=a"), S("GROUP_RANK=4"), S("GROUP_WORLD_SIZE=8"), S("LOCAL_RANK=1"), NULL},
+        {S("MASTER_ADDR=b"), S("GROUP_RANK=3"), S("GROUP_WORLD_SIZE=8"), S("LOCAL_RANK=1"), NULL},
+        {S("MASTER_ADDR=a"), S("GROUP_RANK=3"), S("GROUP_WORLD_SIZE=8"), S("LOCAL_RANK=1"),
+         S("MASTER_PORT=29501"), NULL},
+        /* ranks of processes differ within a pod */
+        {S("OMPI_COMM_WORLD_RANK=8"), S("OMPI_COMM_WORLD_SIZE=16"), S("MASTER_ADDR=a"),
+         S("OMPI_COMM_WORLD_LOCAL_SIZE=8"), S("OMPI_COMM_WORLD_LOCAL_RANK=0"), NULL},
+        {S("OMPI_COMM_WORLD_RANK=9"), S("OMPI_COMM_WORLD_SIZE=16"), S("MASTER_ADDR=a"),
+         S("OMPI_COMM_WORLD_LOCAL_SIZE=8"), S("OMPI_COMM_WORLD_LOCAL_RANK=1"), NULL},
+    };
+    static struct ni_party party[NI_COUNT(pods)];
+    const char *common[NI_COUNT(pods)];
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(pods); i++)
+        find_common(pods[i], &common[i], &party[i]);
+    assert_string_equal(common[0], common[1]);
+    assert_string_not_equal(common[0], common[2]); /* another pod of the job */
+    assert_string_not_equal(common[0], common[3]); /* another job */
+    assert_string_not_equal(common[0], common[4]);
+    assert_string_equal(common[5], common[6]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_common),
         cmocka_unit_test(test_hostlists),
     };
 
