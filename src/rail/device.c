@@ -141,11 +141,11 @@ int ni_allocate_memory(struct ni_rail_device *d, int64_t size)
 
 int ni_register_memory(struct ni_rail_device *d)
 {
-    const int rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    enum { RIGHTS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
     const size_t target = NI_TARGET_PAGE + d->window;
 
     if (!d->target)
-        d->target = ibv_reg_mr(d->pd, d->memory, target, rights);
+        d->target = ibv_reg_mr(d->pd, d->memory, target, RIGHTS);
     if (d->target && !d->own)
         d->own = ibv_reg_mr(d->pd, d->out, d->size - target, IBV_ACCESS_LOCAL_WRITE);
     return ni_verbs_error(d->own);
