@@ -57,6 +57,10 @@ struct ni_driver_abi {
 /* Finds what libibverbs says on standard error of an HCA whose provider does not know the kernel's
    interface (rdma-core 56.1 libibverbs/init.c match_device). */
 bool ni_find_driver_abi(const char *errors, const char *hca, struct ni_driver_abi *ret);
+/* Finds the line by which libibverbs says that it knows no device, since the kernel's interface is not
+   that of the library: a piece of `errors`, from "kernel ABI version" on (init.c check_abi_version).
+   false: there is no such line. */
+bool ni_find_library_abi(const char *errors, struct ni_span *ret);
 /* Finds the line that says why a provider could not be loaded (dynamic_driver.c load_driver): a
    piece of `errors`, from the name of the file on. false: it says nothing of that provider. */
 bool ni_find_unloaded_provider(const char *errors, const char *provider, struct ni_span *ret);

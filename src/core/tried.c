@@ -198,6 +198,24 @@ bool ni_find_driver_abi(const char *errors, const char *hca, struct ni_driver_ab
     return false;
 }
 
+bool ni_find_library_abi(const char *errors, struct ni_span *ret)
+{
+    static const char kernel[] = "kernel ABI version ",
+                      library[] = "doesn't match library version ";
+    struct ni_span line;
+
+    while (ni_split(&errors, '\n', &line)) {
+        const char *at = memmem(line.p, line.n, kernel, strlen(kernel));
+        const size_t n = at ? line.n - (size_t)(at - line.p) : 0;
+
+        if (!at || !memmem(at, n, library, strlen(library)))
+            continue;
+        *ret = ni_trim((struct ni_span){at, n});
+        return true;
+    }
+    return false;
+}
+
 bool ni_find_unloaded_provider(const char *errors, const char *provider, struct ni_span *ret)
 {
     char name[64];

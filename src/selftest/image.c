@@ -270,16 +270,17 @@ static bool judge_library(const struct judging *g)
 {
     static const char name[] = "libibverbs.so.1";
     const struct ni_tried *t = g->tried;
+    struct ni_span abi;
 
     if (t->unloaded[0]) {
         struct ni_text words = NI_TEXT(NI_TRIED_TEXT * 2);
 
         ni_quote(&words, t->unloaded);
         ni_report(g->w->f, NI_F_IMAGE_LOAD, name, "this image has none that loads: %s", words.buf);
-    } else if (strstr(g->run->errors, "doesn't match library version")) {
+    } else if (t->list_err != 0 && ni_find_library_abi(g->run->errors, &abi)) {
         struct ni_text words = NI_TEXT(NI_REASON);
 
-        put_first_line(&words, strstr(g->run->errors, "kernel ABI version"));
+        ni_put_quoted(&words, abi.p, abi.n, 160);
         ni_report(g->w->f, NI_F_IMAGE_ABI, name, "the image's %s does not fit the kernel: %s",
                   g->all->library, words.buf);
     } else if (t->list_err != 0) {

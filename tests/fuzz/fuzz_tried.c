@@ -31,6 +31,8 @@ static void check_errors(const char *errors)
         FUZZ_CHECK(strstr(errors, abi.provider) && strstr(errors, "bnxt_re0"), "not said");
     if (ni_find_unloaded_provider(errors, "bnxt_re", &words))
         FUZZ_CHECK(words.p >= errors && words.p + words.n <= errors + strlen(errors), "outside");
+    if (ni_find_library_abi(errors, &words))
+        FUZZ_CHECK(words.p >= errors && words.p + words.n <= errors + strlen(errors), "outside");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

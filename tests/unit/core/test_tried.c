@@ -142,12 +142,30 @@ static void test_driver_abi(void **state)
     assert_false(ni_find_unloaded_provider(errors, "mlx5", &words));
 }
 
+static void test_library_abi(void **state)
+{
+    struct ni_span words;
+
+    (void)state;
+    assert_true(ni_find_library_abi("x\nlibibverbs: Fatal: kernel ABI version 7 doesn't match "
+                                    "library version 6.\ny\n",
+                                    &words));
+    assert_int_equal(words.n, strlen("kernel ABI version 7 doesn't match library version 6."));
+    assert_memory_equal(words.p, "kernel ABI version 7 doesn't", 28);
+    assert_false(ni_find_library_abi("x doesn't match library version 6\n", &words));
+    assert_false(
+        ni_find_library_abi("doesn't match library version 6 kernel ABI version 7", &words));
+    assert_false(
+        ni_find_library_abi("kernel ABI version 7\ndoesn't match library version 6\n", &words));
+    assert_false(ni_find_library_abi("", &words));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),      cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_lies),       cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_driver_abi),
+        cmocka_unit_test(test_driver_abi), cmocka_unit_test(test_library_abi),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

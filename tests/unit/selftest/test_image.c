@@ -108,6 +108,26 @@ static void test_abi(void **state)
     assert_found(NI_F_IMAGE_ABI, "libibverbs.so.1", "kernel ABI version 7");
 }
 
+/* Words of other libraries are no words of libibverbs, and change nothing where there is a list. */
+static void test_strangers_words(void **state)
+{
+    static const char stranger[] = "ERROR: ld.so: object 'x doesn't match library version' cannot "
+                                   "be loaded as audit interface\n";
+    static const char apart[] = "x doesn't match library version\nkernel ABI version 7\n";
+
+    (void)state;
+    judge(LOADED "at mlx5_6\nhca mlx5_6 done 0\nat mlx5_7\n" SECOND, stranger);
+    assert_results("passed, passed", 0);
+    judge(LOADED "at mlx5_6\nhca mlx5_6 done 0\nat mlx5_7\n" SECOND,
+          "libibverbs: Fatal: kernel ABI version 7 doesn't match library version 6.\n");
+    assert_results("passed, passed", 0);
+    judge("version 0.1.0\nlibrary /l\nlist 38\nend\n", stranger);
+    assert_results("failed list, failed list", 1);
+    assert_found(NI_F_IMAGE_OPEN, "libibverbs.so.1", "gives no list of HCAs: ENOSYS");
+    judge("version 0.1.0\nlibrary /l\nlist 38\nend\n", apart);
+    assert_found(NI_F_IMAGE_OPEN, "libibverbs.so.1", "gives no list of HCAs: ENOSYS");
+}
+
 static void test_library(void **state)
 {
     (void)state;
@@ -215,8 +235,9 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup(f, begin)
     const struct CMUnitTest tests[] = {
-        CASE(test_passed), CASE(test_no_provider), CASE(test_abi),        CASE(test_library),
-        CASE(test_open),   CASE(test_limited),     CASE(test_unfinished), CASE(test_untried),
+        CASE(test_passed),  CASE(test_no_provider),     CASE(test_abi),
+        CASE(test_library), CASE(test_strangers_words), CASE(test_open),
+        CASE(test_limited), CASE(test_unfinished),      CASE(test_untried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
