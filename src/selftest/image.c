@@ -130,6 +130,14 @@ static void leave_untried(struct ni_image_trial *all, unsigned i, const char *wh
     }
 }
 
+/* The steps of an HCA, as reports name them. */
+static const char *const step_names[NI_TRIED_STEPS] = {
+    [NI_TRIED_FIND] = "find",
+    [NI_TRIED_OPEN] = "open",
+    [NI_TRIED_DEVICE] = "device",
+    [NI_TRIED_QUEUE] = "queue",
+};
+
 static void fail(struct ni_image_trial *all, unsigned i, const char *step)
 {
     all->verdict[i] = NI_IMAGE_FAILED;
@@ -145,20 +153,63 @@ static const char *provider_of(const struct ni_hca *h)
     return provider ? provider : h->name;
 }
 
-/* Puts what this program's own libibverbs said of the HCA, if it was asked. */
-static void put_own_view(struct ni_text *m, const struct judging *g, int hca)
+/* What this program's own libibverbs did at the same step with the HCA. */
+enum own_view {
+    OWN_UNKNOWN, /* it was not asked, or did not come to the step */
+    OWN_FAILS,   /* it failed there or before */
+    OWN_PASSES
+};
+
+/* Takes the best of the HCA's ports. */
+static enum own_view own_view_of(const struct judging *g, int hca, enum ni_tried_step step)
 {
+    static const enum ni_pair_step same[NI_TRIED_STEPS] = {
+        [NI_TRIED_FIND] = NI_PAIR_FIND,
+        [NI_TRIED_OPEN] = NI_PAIR_OPEN,
+        [NI_TRIED_DEVICE] = NI_PAIR_DEVICE,
+        [NI_TRIED_QUEUE] = NI_PAIR_QUEUES,
+    };
+    enum own_view ret = OWN_UNKNOWN;
+
     for (unsigned i = 0; g->ports && i < g->ports->n; i++) {
         const struct ni_rail_task *task = &g->ports->task[i];
-        const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
+        const enum ni_pair_step own = task->result[NI_ROLE_INITIATOR].step;
 
-        if (g->w->inv->port[g->ports->at[i]].hca != hca || task->rail.untried[0] || x->silent)
+        if (g->w->inv->port[g->ports->at[i]].hca != hca || task->rail.untried[0])
             continue;
-        ni_put(m, x->step > NI_PAIR_DEVICE
-                      ? "; nccl-init's own libibverbs opens it"
-                      : "; nccl-init's own libibverbs fails there, too, so it may be the device");
+        if (own > same[step])
+            return OWN_PASSES;
+        /* from NI_PAIR_PORT to NI_PAIR_GID it is a port or memory, which the image is not asked for */
+        if (own >= NI_PAIR_FIND && (own <= NI_PAIR_DEVICE || own == same[step]))
+            ret = OWN_FAILS;
+    }
+    return ret;
+}
+
+/* Says that the image cannot drive an HCA, in the words of *m. */
+static void convict(const struct judging *g, unsigned i, ni_finding_number id,
+                    enum ni_tried_step step, struct ni_text *m)
+{
+    fail(g->all, i, step_names[step]);
+    if (own_view_of(g, g->all->hca[i], step) == OWN_PASSES)
+        ni_put(m, step == NI_TRIED_QUEUE ? "; nccl-init's own libibverbs makes its queues"
+                                         : "; nccl-init's own libibverbs opens it");
+    ni_report(g->w->f, id, g->w->inv->hca[g->all->hca[i]].name, "%s", m->buf);
+}
+
+/* The same, unless this program's own libibverbs fails there as well. */
+static void blame(const struct judging *g, unsigned i, ni_finding_number id,
+                  enum ni_tried_step step, struct ni_text *m)
+{
+    struct ni_text why = NI_TEXT(NI_REASON);
+
+    if (own_view_of(g, g->all->hca[i], step) != OWN_FAILS) {
+        convict(g, i, id, step, m);
         return;
     }
+    ni_putf(&why, "%s: nccl-init's own libibverbs fails there, too, so it may be the device: %s",
+            g->w->inv->hca[g->all->hca[i]].name, m->buf);
+    leave_untried(g->all, i, why.buf);
 }
 
 /* Judges an HCA that libibverbs does not show. It shows each whose sysfs folder and node are there,
@@ -171,8 +222,8 @@ static void judge_hidden(const struct judging *g, unsigned i, const struct ni_hc
     struct ni_driver_abi abi;
     struct ni_span words;
 
-    fail(g->all, i, "find");
     if (ni_find_driver_abi(g->run->errors, h->name, &abi)) {
+        fail(g->all, i, step_names[NI_TRIED_FIND]);
         ni_report(g->w->f, NI_F_IMAGE_ABI, h->name,
                   "this image cannot drive %s: its provider supports versions %u to %u of the "
                   "driver's kernel interface, and the node's driver has %u (tried with %s)",
@@ -184,20 +235,18 @@ static void judge_hidden(const struct judging *g, unsigned i, const struct ni_hc
     if (ni_find_unloaded_provider(g->run->errors, provider, &words)) {
         ni_put(&m, "; it could not load ");
         ni_put_quoted(&m, words.p, words.n, 120);
+        convict(g, i, NI_F_IMAGE_PROVIDER_MISSING, NI_TRIED_FIND, &m);
+        return;
     }
     if (ni_env_get(g->w->env, "SYSFS_PATH"))
         ni_put(&m, "; SYSFS_PATH is set, and it looks there");
-    put_own_view(&m, g, g->all->hca[i]);
-    ni_report(g->w->f, NI_F_IMAGE_PROVIDER_MISSING, h->name, "%s", m.buf);
+    blame(g, i, NI_F_IMAGE_PROVIDER_MISSING, NI_TRIED_FIND, &m);
 }
 
 /* Judges an HCA that libibverbs shows, and that failed later. */
 static void judge_failed(const struct judging *g, unsigned i, const struct ni_hca *h,
                          const struct ni_tried_hca *x)
 {
-    static const char *const names[NI_TRIED_STEPS] = {
-        [NI_TRIED_OPEN] = "open", [NI_TRIED_DEVICE] = "device", [NI_TRIED_QUEUE] = "queue"};
-    const char *step = names[x->step];
     struct ni_text m = NI_TEXT(NI_REASON);
 
     if (x->step == NI_TRIED_OPEN && (x->err == EACCES || x->err == EPERM)) {
@@ -215,18 +264,22 @@ static void judge_failed(const struct judging *g, unsigned i, const struct ni_hc
         leave_untried(g->all, i, m.buf);
         return;
     }
-    fail(g->all, i, step);
-    ni_putf(&m, "the image's %s fails at step `%s`: %s", g->all->library, step, NI_ERRNO(x->err));
-    if (x->err == EAGAIN)
-        ni_put(&m, ": the limit of the RDMA cgroup (rdma.max), or the device is full");
-    put_own_view(&m, g, g->all->hca[i]);
-    ni_report(g->w->f, NI_F_IMAGE_OPEN, h->name, "%s", m.buf);
+    if (x->err == EAGAIN) {
+        ni_putf(&m,
+                "%s has no room at step `%s`: %s: the limit of the RDMA cgroup (rdma.max), or the "
+                "device is full",
+                h->name, step_names[x->step], NI_ERRNO(x->err));
+        leave_untried(g->all, i, m.buf);
+        return;
+    }
+    ni_putf(&m, "the image's %s fails at step `%s`: %s", g->all->library, step_names[x->step],
+            NI_ERRNO(x->err));
+    blame(g, i, NI_F_IMAGE_OPEN, x->step, &m);
 }
 
 /* Judges an HCA that was begun when the helper ended. The kernel kills for want of memory, and by a
    seccomp filter: that is not the library's doing. */
-static void judge_unfinished(const struct judging *g, unsigned i, const struct ni_hca *h,
-                             const char *why)
+static void judge_unfinished(const struct judging *g, unsigned i, const char *why)
 {
     const int sig = g->run->state == NI_HELPER_DIED ? g->run->err : 0;
     struct ni_text m = NI_TEXT(NI_REASON);
@@ -235,14 +288,12 @@ static void judge_unfinished(const struct judging *g, unsigned i, const struct n
         leave_untried(g->all, i, why);
         return;
     }
-    fail(g->all, i, "open");
     ni_putf(&m, "the image's %s ", g->all->library);
     if (sig != 0)
         ni_putf(&m, "dies by signal %d while it opens it", sig);
     else
         ni_put(&m, "hangs while it opens it, until the deadline (--deadline)");
-    put_own_view(&m, g, g->all->hca[i]);
-    ni_report(g->w->f, NI_F_IMAGE_OPEN, h->name, "%s", m.buf);
+    blame(g, i, NI_F_IMAGE_OPEN, NI_TRIED_OPEN, &m);
 }
 
 static void judge_hca(const struct judging *g, unsigned i, const char *why)
@@ -253,7 +304,7 @@ static void judge_hca(const struct judging *g, unsigned i, const char *why)
     if (!x) {
         leave_untried(g->all, i, why[0] ? why : "its helper left it out");
     } else if (!x->told) {
-        judge_unfinished(g, i, h, why);
+        judge_unfinished(g, i, why);
     } else if (x->step == NI_TRIED_DONE) {
         g->all->verdict[i] = NI_IMAGE_PASSED;
         g->all->passed++;

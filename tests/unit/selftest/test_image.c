@@ -140,23 +140,70 @@ static void test_library(void **state)
     assert_found(NI_F_IMAGE_OPEN, "libibverbs.so.1", "gives no list of HCAs: ENOMEM");
 }
 
-static void test_open(void **state)
+/* What this program's own libibverbs did with the same port: how far it came. */
+static void own_trial(enum ni_pair_step step, bool silent)
 {
     static struct ni_trials own;
 
+    own.n = 1;
+    own.at[0] = 0;
+    own.task[0].result[NI_ROLE_INITIATOR].step = step;
+    own.task[0].result[NI_ROLE_INITIATOR].silent = silent;
+    ports = &own;
+}
+
+static void test_open(void **state)
+{
     (void)state;
     judge(LOADED "at mlx5_6\nhca mlx5_6 open 22\n" SECOND, "");
     assert_results("failed open, passed", 1);
     assert_found(NI_F_IMAGE_OPEN, "mlx5_6", "fails at step `open`: EINVAL");
-    own.n = 1;
-    own.at[0] = 0;
-    own.task[0].result[NI_ROLE_INITIATOR].step = NI_PAIR_DONE;
-    ports = &own;
+    own_trial(NI_PAIR_DONE, false);
+    judge(LOADED "at mlx5_6\nhca mlx5_6 open 22\n" SECOND, "");
+    assert_results("failed open, passed", 1);
+    assert_found(NI_F_IMAGE_OPEN, "mlx5_6", "own libibverbs opens it");
+    own_trial(NI_PAIR_DEVICE, false);
     judge(LOADED "at mlx5_6\nhca mlx5_6 open 22\n" SECOND, "");
     assert_found(NI_F_IMAGE_OPEN, "mlx5_6", "own libibverbs opens it");
-    own.task[0].result[NI_ROLE_INITIATOR].step = NI_PAIR_OPEN;
+}
+
+/* Where this program's own libibverbs fails as well, it may be the device, and nobody is blamed. */
+static void test_both_fail(void **state)
+{
+    (void)state;
+    own_trial(NI_PAIR_OPEN, false);
     judge(LOADED "at mlx5_6\nhca mlx5_6 open 22\n" SECOND, "");
-    assert_found(NI_F_IMAGE_OPEN, "mlx5_6", "may be the device");
+    assert_results("untried, passed", 1);
+    assert_found(NI_F_IMAGE_UNTRIED, "--try=image",
+                 "mlx5_6: nccl-init's own libibverbs fails there, too, so it may be the device: "
+                 "the image's /usr");
+    own_trial(NI_PAIR_DEVICE, false);
+    judge(LOADED "at mlx5_6\nhca mlx5_6 device 5\n" SECOND, "");
+    assert_results("untried, passed", 1);
+    own_trial(NI_PAIR_QUEUES, false);
+    judge(LOADED "at mlx5_6\nhca mlx5_6 queue 12\n" SECOND, "");
+    assert_results("untried, passed", 1);
+    assert_found(NI_F_IMAGE_UNTRIED, "--try=image", "fails there, too");
+    own_trial(NI_PAIR_CONNECT, false);
+    judge(LOADED "at mlx5_6\nhca mlx5_6 queue 12\n" SECOND, "");
+    assert_results("failed queue, passed", 1);
+    assert_found(NI_F_IMAGE_OPEN, "mlx5_6", "own libibverbs makes its queues");
+    /* it did not come to its queues: that says nothing of them */
+    own_trial(NI_PAIR_GID, false);
+    judge(LOADED "at mlx5_6\nhca mlx5_6 queue 12\n" SECOND, "");
+    assert_results("failed queue, passed", 1);
+    if (node.findings.n == 1 && strstr(node.findings.at[0].message, "own libibverbs"))
+        fail_msg("`%s`", node.findings.at[0].message);
+    own_trial(NI_PAIR_FIND, false);
+    judge(LOADED "hca mlx5_6 find 19\n" SECOND, "");
+    assert_results("untried, passed", 1);
+    judge(LOADED "hca mlx5_6 find 19\n" SECOND,
+          "libibverbs: Warning: couldn't load driver 'libbnxt_re-rdmav34.so': x\n");
+    assert_results("failed find, passed", 1);
+    own_trial(NI_PAIR_OPEN, true); /* the device hangs in both */
+    run.state = NI_HELPER_LATE;
+    judge(LOADED "at mlx5_6\n", "");
+    assert_results("untried, untried", 1);
 }
 
 /* The helper has no capability and a limit of its own: what these may cause is not tried. */
@@ -167,6 +214,12 @@ static void test_limited(void **state)
     assert_results("untried, passed", 1);
     assert_found(NI_F_IMAGE_UNTRIED, "--try=image",
                  "mlx5_6 does not open for a process without capabilities");
+    /* the RDMA cgroup, or a device that is full */
+    judge(LOADED "at mlx5_6\nhca mlx5_6 open 11\n" SECOND, "");
+    assert_results("untried, passed", 1);
+    assert_found(NI_F_IMAGE_UNTRIED, "--try=image", "rdma.max");
+    judge(LOADED "at mlx5_6\nhca mlx5_6 queue 11\n" SECOND, "");
+    assert_results("untried, passed", 1);
     judge(LOADED "at mlx5_6\nhca mlx5_6 queue 12\n" SECOND, "");
     assert_results("failed queue, passed", 1);
     all.memlock = 65536;
@@ -235,9 +288,10 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup(f, begin)
     const struct CMUnitTest tests[] = {
-        CASE(test_passed),  CASE(test_no_provider),     CASE(test_abi),
-        CASE(test_library), CASE(test_strangers_words), CASE(test_open),
-        CASE(test_limited), CASE(test_unfinished),      CASE(test_untried),
+        CASE(test_passed),    CASE(test_no_provider),     CASE(test_abi),
+        CASE(test_library),   CASE(test_strangers_words), CASE(test_open),
+        CASE(test_both_fail), CASE(test_limited),         CASE(test_unfinished),
+        CASE(test_untried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
