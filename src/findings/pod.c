@@ -79,7 +79,8 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .id = "image.untried",
         .cost = NI_COST_IGNORED,
         .user =
-            "`ibv_devinfo` of the image tells whether its libibverbs opens the HCAs; "
+            "`ibv_devinfo` of the image tells whether its libibverbs opens the HCAs; if the image "
+            "has none, install it (image.verbs.missing), or set LD_LIBRARY_PATH to where it is; "
             "put nccl-init-try of the same release beside nccl-init, as `nccl-init install` does.",
     },
     {

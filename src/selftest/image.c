@@ -315,33 +315,71 @@ static void judge_hca(const struct judging *g, unsigned i, const char *why)
     }
 }
 
-/* Judges a library that was not loaded, or that gives no list: the same for all HCAs. false: it
-   gives one. */
-static bool judge_library(const struct judging *g)
+/* Returns true if the loader did not find a file. */
+static bool is_not_found(const char *words)
 {
-    static const char name[] = "libibverbs.so.1";
-    const struct ni_tried *t = g->tried;
+    return strstr(words, "cannot open shared object file") != NULL;
+}
+
+/* Judges a library that the loader refuses, for all HCAs. What it does not find on its path may be
+   elsewhere: NCCL's dlopen looks by the RUNPATH of libnccl and the RPATH of the program, too
+   (ld.so(8)), and conda's programs have one. */
+static void judge_unloaded(const struct judging *g)
+{
+    struct ni_text words = NI_TEXT(NI_TRIED_TEXT * 2), why = NI_TEXT(NI_REASON);
+
+    ni_quote(&words, g->tried->unloaded);
+    if (!is_not_found(g->tried->unloaded)) {
+        ni_report(g->w->f, NI_F_IMAGE_LOAD, "libibverbs.so.1", "this image has none that loads: %s",
+                  words.buf);
+        for (unsigned i = 0; i < g->all->n; i++)
+            fail(g->all, i, "load");
+        return;
+    }
+    ni_put(&why, "none is complete on the loader's path; a program or an NCCL with an RPATH of its "
+                 "own, such as conda's, may find one: ");
+    ni_put(&why, words.buf);
+    for (unsigned i = 0; i < g->all->n; i++)
+        leave_untried(g->all, i, why.buf);
+}
+
+/* Judges a library that gives no list, for all HCAs. */
+static void judge_unlisted(const struct judging *g)
+{
     struct ni_span abi;
+    bool failed = false;
 
-    if (t->unloaded[0]) {
-        struct ni_text words = NI_TEXT(NI_TRIED_TEXT * 2);
-
-        ni_quote(&words, t->unloaded);
-        ni_report(g->w->f, NI_F_IMAGE_LOAD, name, "this image has none that loads: %s", words.buf);
-    } else if (t->list_err != 0 && ni_find_library_abi(g->run->errors, &abi)) {
+    const bool other = ni_find_library_abi(g->run->errors, &abi);
+    for (unsigned i = 0; i < g->all->n; i++) {
+        if (!other && own_view_of(g, g->all->hca[i], NI_TRIED_FIND) == OWN_FAILS) {
+            leave_untried(g->all, i, "nccl-init's own libibverbs has no list of HCAs either");
+            continue;
+        }
+        fail(g->all, i, "list");
+        failed = true;
+    }
+    if (other) {
         struct ni_text words = NI_TEXT(NI_REASON);
 
         ni_put_quoted(&words, abi.p, abi.n, 160);
-        ni_report(g->w->f, NI_F_IMAGE_ABI, name, "the image's %s does not fit the kernel: %s",
-                  g->all->library, words.buf);
-    } else if (t->list_err != 0) {
-        ni_report(g->w->f, NI_F_IMAGE_OPEN, name, "the image's %s gives no list of HCAs: %s",
-                  g->all->library, NI_ERRNO(t->list_err));
-    } else {
-        return false;
+        ni_report(g->w->f, NI_F_IMAGE_ABI, "libibverbs.so.1",
+                  "the image's %s does not fit the kernel: %s", g->all->library, words.buf);
+    } else if (failed) {
+        ni_report(g->w->f, NI_F_IMAGE_OPEN, "libibverbs.so.1",
+                  "the image's %s gives no list of HCAs: %s", g->all->library,
+                  NI_ERRNO(g->tried->list_err));
     }
-    for (unsigned i = 0; i < g->all->n; i++)
-        fail(g->all, i, t->unloaded[0] ? "load" : "list");
+}
+
+/* Judges what is the same for all HCAs. false: the library gives a list of them. */
+static bool judge_library(const struct judging *g)
+{
+    if (g->tried->unloaded[0])
+        judge_unloaded(g);
+    else if (g->tried->list_err != 0)
+        judge_unlisted(g);
+    else
+        return false;
     return true;
 }
 

@@ -53,6 +53,18 @@ static void assert_results(const char *want, unsigned findings)
     assert_int_equal(node.findings.n, findings);
 }
 
+/* What this program's own libibverbs did with the same port: how far it came. */
+static void own_trial(enum ni_pair_step step, bool silent)
+{
+    static struct ni_trials own;
+
+    own.n = 1;
+    own.at[0] = 0;
+    own.task[0].result[NI_ROLE_INITIATOR].step = step;
+    own.task[0].result[NI_ROLE_INITIATOR].silent = silent;
+    ports = &own;
+}
+
 static int begin(void **state)
 {
     (void)set_up(state);
@@ -131,25 +143,21 @@ static void test_strangers_words(void **state)
 static void test_library(void **state)
 {
     (void)state;
-    judge("version 0.1.0\nunloaded libibverbs.so.1: cannot open shared object file\nend\n", "");
+    judge("version 0.1.0\nunloaded /l/libibverbs.so.1: invalid ELF header\nend\n", "");
     assert_results("failed load, failed load", 1);
     assert_found(NI_F_IMAGE_LOAD, "libibverbs.so.1",
-                 "this image has none that loads: libibverbs.so.1: cannot open");
+                 "this image has none that loads: /l/libibverbs.so.1: invalid ELF header");
+    /* a program with an RPATH finds others */
+    judge("version 0.1.0\nunloaded libibverbs.so.1: cannot open shared object file\nend\n", "");
+    assert_results("untried, untried", 1);
+    assert_found(NI_F_IMAGE_UNTRIED, "--try=image", "an RPATH of its own, such as conda's, may");
+    assert_found(NI_F_IMAGE_UNTRIED, "--try=image", ": libibverbs.so.1: cannot open shared object");
     judge("version 0.1.0\nlibrary /l\nlist 12\nend\n", "");
     assert_results("failed list, failed list", 1);
     assert_found(NI_F_IMAGE_OPEN, "libibverbs.so.1", "gives no list of HCAs: ENOMEM");
-}
-
-/* What this program's own libibverbs did with the same port: how far it came. */
-static void own_trial(enum ni_pair_step step, bool silent)
-{
-    static struct ni_trials own;
-
-    own.n = 1;
-    own.at[0] = 0;
-    own.task[0].result[NI_ROLE_INITIATOR].step = step;
-    own.task[0].result[NI_ROLE_INITIATOR].silent = silent;
-    ports = &own;
+    own_trial(NI_PAIR_FIND, false);
+    judge("version 0.1.0\nlibrary /l\nlist 12\nend\n", "");
+    assert_results("untried, failed list", 2);
 }
 
 static void test_open(void **state)
