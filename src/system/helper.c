@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nccl_init/base.h"
@@ -171,7 +170,7 @@ static int arrange(const struct ends *e)
 /* Becomes the helper. */
 static _Noreturn void become(const struct ends *e, const struct ni_helper_task *task)
 {
-    static const struct rlimit none = {0, 0};
+    static const struct rlimit none = {1, 1}; /* also if cores are piped (fs/coredump.c) */
     enum { FILE_AT = 3, STATUS_AT = 4 };
     int status = e->status[1];
     int r = arrange(e);
@@ -216,25 +215,52 @@ static bool take(int fd, struct ni_text *to, bool *full)
     return n > 0;
 }
 
-/* Takes the helper's words until it has closed both pipes, or must die. false: it must. */
-static bool listen_to(struct ends *e, const struct ni_helper_task *task, struct ni_wait *wait,
-                      struct ni_helper_result *ret)
+/* Waits for one of the descriptors, for LOOK_MS at most. false: the time is over, or a signal came. */
+static bool look(struct pollfd *p, nfds_t n, int64_t until_ms, struct ni_wait *wait)
 {
     enum { LOOK_MS = 100 };
+    const int64_t left = until_ms - ni_now_ms();
+
+    if (left <= 0 || ni_wait_ms(wait, 0))
+        return false;
+    (void)poll(p, n, (int)(left < LOOK_MS ? left : LOOK_MS));
+    return true;
+}
+
+/* Waits until the process has become the helper. false: it has not, and *ret says why. */
+static bool wait_for_exec(struct ends *e, int64_t until_ms, struct ni_wait *wait,
+                          struct ni_helper_result *ret)
+{
+    struct pollfd p = {.fd = e->status[0], .events = POLLIN};
+    int err = 0;
+
+    while (p.revents == 0) {
+        ret->state = NI_HELPER_LATE;
+        if (!look(&p, 1, until_ms, wait))
+            return false;
+    }
+    if (read(e->status[0], &err, sizeof(err)) != sizeof(err))
+        return true; /* execve(2) has closed the other end, or the process is dead */
+    ret->state = NI_HELPER_DENIED;
+    ret->err = err;
+    return false;
+}
+
+/* Takes the helper's words until it has closed both pipes, or must die. false: it must. */
+static bool listen_to(struct ends *e, int64_t until_ms, struct ni_wait *wait,
+                      struct ni_helper_result *ret)
+{
     struct ni_text words = ni_text_on(ret->words, sizeof(ret->words));
     struct ni_text errors = ni_text_on(ret->errors, sizeof(ret->errors));
-    const int64_t until = ni_now_ms() + task->limit_ms;
     bool full = false, dull = false;
 
     while (e->words[0] >= 0 || e->errors[0] >= 0) {
         struct pollfd p[] = {{.fd = e->words[0], .events = POLLIN},
                              {.fd = e->errors[0], .events = POLLIN}};
-        const int64_t left = until - ni_now_ms();
 
         ret->state = NI_HELPER_LATE;
-        if (left <= 0 || ni_wait_ms(wait, 0))
+        if (!look(p, NI_COUNT(p), until_ms, wait))
             return false;
-        (void)poll(p, NI_COUNT(p), (int)(left < LOOK_MS ? left : LOOK_MS));
         if (p[0].revents != 0 && !take(e->words[0], &words, &full))
             close_end(&e->words[0]);
         if (p[1].revents != 0 && !take(e->errors[0], &errors, &dull))
@@ -247,16 +273,17 @@ static bool listen_to(struct ends *e, const struct ni_helper_task *task, struct 
 }
 
 /* Waits for the end of a process that has closed its pipes. */
-static void wait_for_end(pid_t pid, int64_t until_ms, struct ni_helper_result *ret)
+static void wait_for_end(pid_t pid, int64_t until_ms, struct ni_wait *wait,
+                         struct ni_helper_result *ret)
 {
-    static const struct timespec ms = {.tv_nsec = 1000000};
     int status = 0;
     pid_t ended = 0;
+    bool over = false;
 
-    while (ended == 0 && ni_now_ms() < until_ms) {
+    while (ended == 0 && !over) {
         ended = waitpid(pid, &status, WNOHANG);
         if (ended == 0)
-            (void)nanosleep(&ms, NULL);
+            over = ni_wait_ms(wait, 1) || ni_now_ms() >= until_ms;
     }
     ret->state = NI_HELPER_ENDED;
     if (ended == 0)
@@ -272,7 +299,6 @@ static void run(struct ends *e, const struct ni_helper_task *task, struct ni_hel
     const int64_t until = ni_now_ms() + task->limit_ms;
     struct ni_children children;
     struct ni_wait wait;
-    int err = 0;
 
     ni_wait_begin(&wait);
     ni_children_begin(&children);
@@ -286,13 +312,8 @@ static void run(struct ends *e, const struct ni_helper_task *task, struct ni_hel
     close_end(&e->words[1]);
     close_end(&e->errors[1]);
     close_end(&e->status[1]);
-    struct pollfd begun = {.fd = e->status[0], .events = POLLIN};
-    if (pid > 0 && poll(&begun, 1, (int)task->limit_ms) == 0)
-        ret->state = NI_HELPER_LATE;
-    else if (pid > 0 && read(e->status[0], &err, sizeof(err)) == sizeof(err))
-        ret->err = err;
-    else if (pid > 0 && listen_to(e, task, &wait, ret))
-        wait_for_end(pid, until, ret);
+    if (pid > 0 && wait_for_exec(e, until, &wait, ret) && listen_to(e, until, &wait, ret))
+        wait_for_end(pid, until, &wait, ret);
     ni_children_end(&children, pid);
     ni_wait_end(&wait); /* a signal that came meanwhile may end the program here */
 }

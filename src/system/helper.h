@@ -50,8 +50,9 @@ struct ni_helper_result {
 };
 
 /* Runs the helper, and waits until it has ended, for limit_ms and a second at most. It has no
-   capability and can get none, no descriptor but /dev/null and the two pipes, and it and its
-   children die with this program. */
+   capability and can get none, no descriptor but /dev/null and the two pipes. It dies with this
+   program. At the end its process group is killed; a child of it that has left the group, as by
+   setsid(2), is not. */
 void ni_run_helper(const struct ni_helper_task *task, struct ni_helper_result *ret);
 /* Opens the helper beside this program, if it is the one that was built with it. -1: *ret has the
    state. */

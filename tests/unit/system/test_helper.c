@@ -3,6 +3,7 @@
    what it has, or misbehaves. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <sha2.h>
 #include <signal.h>
@@ -12,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "nccl_init/base.h"
@@ -45,6 +48,9 @@ static void show(void)
             (void)printf("fd %d\n", fd);
     }
     (void)printf("group %d\ntold %s\n", getpgrp() == getpid(), getenv("TOLD") ? "yes" : "no");
+    struct rlimit core;
+    if (getrlimit(RLIMIT_CORE, &core) == 0)
+        (void)printf("core %lu %lu\n", (unsigned long)core.rlim_cur, (unsigned long)core.rlim_max);
     (void)fprintf(stderr, "to standard error\n");
 }
 
@@ -56,6 +62,12 @@ static int be_helper(const char *what)
         (void)printf("begun\n");
         (void)fflush(stdout);
         (void)fork();
+        for (;;)
+            (void)pause();
+    }
+    if (strcmp(what, "mute") == 0) {
+        (void)close(STDOUT_FILENO);
+        (void)close(STDERR_FILENO);
         for (;;)
             (void)pause();
     }
@@ -128,6 +140,8 @@ static void assert_says(const char *words)
 /* No capability in any set that could be used, none to get, and nothing open but the pipes. */
 static void test_guards(void **state)
 {
+    struct rlimit core;
+
     (void)state;
     /* descriptors of the pod, of which one has the number of what the helper's process uses */
     assert_int_equal(dup2(STDIN_FILENO, 3), 3);
@@ -141,6 +155,8 @@ static void test_guards(void **state)
     assert_says("CapAmb:\t0000000000000000");
     assert_says("NoNewPrivs:\t1");
     assert_says("fd 0\nfd 1\nfd 2\ngroup 1\ntold yes\n");
+    if (getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max >= 1)
+        assert_says("core 1 1\n"); /* 0 would not stop a core that is piped */
     assert_string_equal(result.errors, "to standard error\n");
     (void)close(3);
     (void)close(16);
@@ -155,6 +171,57 @@ static void test_deadline(void **state)
     assert_int_equal(run("hang", 300), NI_HELPER_LATE);
     assert_true(ni_now_ms() - begin < 5000);
     assert_string_equal(result.words, "begun\n");
+}
+
+/* How long the process waits before it becomes the helper, as where the file is on a slow volume. */
+static int64_t before_exec_ms;
+
+static void wait_before_exec(void)
+{
+    const int64_t until = ni_now_ms() + before_exec_ms;
+
+    while (ni_now_ms() < until)
+        (void)usleep(1000);
+}
+
+/* There is one limit, for the start and for the words. */
+static void test_late_start(void **state)
+{
+    const int64_t begin = ni_now_ms();
+
+    (void)state;
+    before_exec_ms = 2500;
+    assert_int_equal(run("hang", 3000), NI_HELPER_LATE);
+    before_exec_ms = 0;
+    assert_true(ni_now_ms() - begin < 5500); /* with a second for its death */
+}
+
+/* Runs the helper for a minute at most, in a process to which a signal comes. */
+static void assert_signal_ends(const char *what, int64_t wait_ms)
+{
+    const int64_t begin = ni_now_ms();
+    int status = 0;
+
+    before_exec_ms = 0; /* the fork here */
+    const pid_t pid = fork();
+    if (pid == 0) {
+        before_exec_ms = wait_ms;
+        (void)run(what, 60000);
+        _exit(0);
+    }
+    (void)usleep(500000);
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_true(ni_now_ms() - begin < 20000);
+}
+
+static void test_signals(void **state)
+{
+    (void)state;
+    assert_signal_ends("hang", 0);
+    assert_signal_ends("hang", 30000); /* before it is the helper */
+    assert_signal_ends("mute", 0);     /* after it has closed its pipes */
 }
 
 static void test_long(void **state)
@@ -208,11 +275,14 @@ static void test_refused(void **state)
 int main(int argc, char *argv[])
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_guards), cmocka_unit_test(test_deadline), cmocka_unit_test(test_long),
-        cmocka_unit_test(test_ends),   cmocka_unit_test(test_refused), /* last: it takes the file */
+        cmocka_unit_test(test_guards),     cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_late_start), cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_long),       cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_refused), /* last: it takes the file */
     };
 
     if (argc == 3 && strcmp(argv[1], "--helper") == 0)
         return be_helper(argv[2]);
+    (void)pthread_atfork(NULL, NULL, wait_before_exec);
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
