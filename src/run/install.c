@@ -197,6 +197,12 @@ int ni_cmd_install(struct ni_context *ctx)
     if (r < 0)
         return fail_to_install(ctx, r, operands[0],
                                r == -ENOENT ? "; --file if a file is meant" : "");
+    const char *slash = strrchr(path, '/');
+    if (strcmp(slash ? slash + 1 : path, NI_HELPER) == 0)
+        return ni_usage(ctx,
+                        "`%s` is the name of the helper of --try=image, which is put beside the "
+                        "copy: name another file",
+                        NI_HELPER);
     r = ni_replace_file(path, st.st_mode, copy_self, &caps);
     if (r < 0)
         return fail_to_install(ctx, r, path, "");

@@ -68,6 +68,10 @@ if [ -e "$program-try" ]; then
     same "beside a file of another name" "0 nccl-init-try start" "$status $(find helped/other -type f -printf '%f\n' | sort | xargs)"
     out=$("$bin" install --log-level=info helped 2>&1)
     matches "the helper is told" "*nccl-init: installed helped/nccl-init-try, for --try=image" "$out"
+    # the helper would take the place of the program
+    mkdir helped/taken && install --file helped/taken/nccl-init-try
+    matches "a program of the helper's name" "125 *is the name of the helper*" "$status $err"
+    same "nothing is written" "" "$(ls helped/taken)"
     echo >>origin/nccl-init-try
     rm -r helped/*
     install helped
