@@ -121,8 +121,8 @@ static int tear_down(void **state)
 static enum ni_helper_state run(const char *what, int64_t limit_ms)
 {
     static char own[] = NI_HELPER, helper[] = "--helper", word[16], told[] = "TOLD=1";
-    /* its memory is given back by the kernel */
-    static char leaks[] = "ASAN_OPTIONS=detect_leaks=0";
+    /* its memory is given back by the kernel; its limit of cores stays ours */
+    static char leaks[] = "ASAN_OPTIONS=detect_leaks=0:disable_coredump=0";
     char *argv[] = {own, helper, word, NULL}, *envp[] = {told, leaks, NULL};
     const struct ni_helper_task task = {folder, sum, argv, envp, limit_ms};
 
