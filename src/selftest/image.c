@@ -347,9 +347,9 @@ static void judge_unloaded(const struct judging *g)
 static void judge_unlisted(const struct judging *g)
 {
     struct ni_span abi;
+    const bool other = ni_find_library_abi(g->run->errors, &abi);
     bool failed = false;
 
-    const bool other = ni_find_library_abi(g->run->errors, &abi);
     for (unsigned i = 0; i < g->all->n; i++) {
         if (!other && own_view_of(g, g->all->hca[i], NI_TRIED_FIND) == OWN_FAILS) {
             leave_untried(g->all, i, "nccl-init's own libibverbs has no list of HCAs either");
