@@ -16,10 +16,9 @@
 
 static const char disable[] = "NCCL_IB_DISABLE";
 
-/* Returns true for a plugin with a copy of NCCL's InfiniBand code, which reads the same variables:
-   HPC-X's, and AMD's for its own NICs (NVIDIA/nccl#1357; ROCm/amd-anp net_ib.cc). ROCM-IB and IB-
+/* HPC-X's and AMD's for its own NICs (NVIDIA/nccl#1357; ROCm/amd-anp net_ib.cc). ROCM-IB and IB-
    CAST are RCCL's own (2.28.3 and later, plugin/net.cc). */
-static bool is_ib_family(const char *plugin)
+bool ni_is_ib_plugin(const char *plugin)
 {
     static const char *const parts[] = {"sharp", "SHARP", "hpcx", "spcx", "anp", "ANP"};
 
@@ -85,7 +84,7 @@ static const char *other_network(const struct ni_work *w)
     for (unsigned i = 0; i < NI_COUNT(names); i++) {
         const char *v = ni_user_value(w, names[i]);
 
-        if (v && !is_no_network(v) && strcasecmp(v, "socket") != 0 && !is_ib_family(v))
+        if (v && !is_no_network(v) && strcasecmp(v, "socket") != 0 && !ni_is_ib_plugin(v))
             return names[i];
     }
     return NULL;
@@ -112,7 +111,7 @@ bool ni_allows_only_ib(const struct ni_work *w)
 {
     const char *net = ni_user_value(w, "NCCL_NET");
 
-    return net && !is_no_network(net) && is_ib_family(net);
+    return net && !is_no_network(net) && ni_is_ib_plugin(net);
 }
 
 const char *ni_tcp_cause(const struct ni_work *w)

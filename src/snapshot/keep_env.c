@@ -4,6 +4,8 @@
 #include "snapshot/keep_env.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,6 +16,7 @@
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
+#include "rules/transport.h"
 #include "rules/user.h"
 #include "snapshot/keep_forms.h"
 #include "snapshot/keep_json.h"
@@ -120,24 +123,55 @@ static void keep_key(const struct ni_keep_facts *k, struct ni_mask *m, struct ni
         ni_mask_name(m, s, ret);
 }
 
+/* Keeps of a secret only that there is one: people put it where its file's name belongs. */
+static void keep_secret(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    (void)k;
+    (void)m;
+    if (s.n > 0)
+        ni_put(ret, "masked");
+}
+
+/* Keeps of a number that is a job's key how NCCL takes it: as a number of 64 bits, as one that is
+   too large, as a number with a text behind it, as none (2.30.7 misc/param.cc ncclLoadParam). */
+static void keep_number_key(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                            struct ni_text *ret)
+{
+    char text[64], *end = text;
+
+    (void)k;
+    if (s.n == 0)
+        return;
+    errno = 0;
+    if (ni_copyn(text, sizeof(text), s.p, s.n))
+        (void)strtoll(text, &end, 0);
+    if (errno == ERANGE)
+        ni_put(ret, "99999999999999999999");
+    else if (end != text)
+        ni_put(ret, "1");
+    if (end == text || *end)
+        ni_keep_unknown(m, s, ret);
+}
+
 /* Returns true for a name that is made of words that plugins' files have. */
 static bool is_plugin_file(struct ni_span name)
 {
     static const char *const parts[] = {
-        "anp",     "aws",   "env", "gib",    "hpcx", "ib",       "libnccl", "librccl",
-        "mscclpp", "nccl",  "net", "none",   "ofi",  "profiler", "rccl",    "rdma",
-        "rocm",    "sharp", "so",  "socket", "spcx", "tcpx",     "tuner",   "ucx",
-        "uct",     "v6",    "v7",  "v8",     "v9",   "v10",      "v11",
+        "anp",     "aws",     "cast", "env",   "gib",  "hpcx",   "ib",       "ibext", "libnccl",
+        "librccl", "mscclpp", "nccl", "net",   "none", "ofi",    "profiler", "rccl",  "rdma",
+        "plugin",  "plugins", "rocm", "sharp", "so",   "socket", "spcx",     "tcpx",  "tuner",
+        "ucx",     "uct",     "v6",   "v7",    "v8",   "v9",     "v10",      "v11",
     };
     size_t n;
 
-    for (size_t at = 0; at < name.n; at += n + 1) {
+    for (size_t at = 0; at <= name.n; at += n + 1) {
         char part[16];
 
         n = 0;
         while (at + n < name.n && !strchr("-_.", name.p[at + n]))
             n++;
-        if (!ni_copyn(part, sizeof(part), name.p + at, n))
+        if (n == 0 || !ni_copyn(part, sizeof(part), name.p + at, n))
             return false;
         for (char *c = part; *c; c++)
             *c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
@@ -148,19 +182,25 @@ static bool is_plugin_file(struct ni_span name)
 }
 
 /* Keeps the name of a plugin, or its file: "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so".
-   The name stays if plugins' files have such words. */
+   The name stays if plugins' files have such words. Behind another name stands whether it was that
+   of a plugin that reads the variables of NCCL's InfiniBand code. */
 static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     const char *slash = memrchr(s.p, '/', s.n);
     const size_t dir = slash ? (size_t)(slash - s.p) + 1 : 0;
     const struct ni_span name = {s.p + dir, s.n - dir};
+    const size_t before = ret->len;
+    char plugin[NI_PAGE];
 
     ni_mask_path(m, (struct ni_span){s.p, dir}, ret);
     if (is_plugin_file(name))
         ni_putn(ret, name.p, name.n);
     else
         keep_name(k, m, name, ret);
+    const bool is_ib = ni_copyn(plugin, sizeof(plugin), s.p, s.n) && ni_is_ib_plugin(plugin);
+    if (is_ib && !ni_is_ib_plugin(ret->buf + before))
+        ni_put(ret, "-sharp");
 }
 
 /* Returns true if the text is one of the words of an option. Case does not count. */
@@ -276,6 +316,7 @@ static const struct variable {
 } variables[] = {
     {"NCCLINIT_PEERS", keep_host},
     {"NCCLINIT_JOB", keep_key},
+    {"NCCLINIT_JOB_SECRET", keep_secret},
     {"NCCLINIT_HCAS", keep_devices},
     {"NCCLINIT_SOCKETS", keep_devices},
     {"NCCLINIT_NETWORK_STATUS", keep_status_name},
@@ -294,6 +335,8 @@ static const struct variable {
     {"HOME", keep_path},
     {"NCCL_COMM_ID", keep_host},
     {"NCCL_HOSTID", keep_key},
+    {"NCCL_SOCKET_MAGIC", keep_number_key},
+    {"NCCL_MNNVL_UUID", keep_number_key},
     {"NCCL_IB_HCA", keep_devices},
     {"NCCL_SOCKET_IFNAME", keep_devices},
     {"NCCL_OOB_NET_IFNAME", keep_devices},
@@ -362,8 +405,8 @@ static bool is_own(const struct ni_keep_facts *k, struct ni_span name)
 
 ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name)
 {
-    if (ni_is_misspelt_nccl(name)) /* a finding reports the misspelt name */
-        return keep_words;
+    if (ni_is_misspelt_nccl(name)) /* a finding reports the name; nobody reads the value */
+        return keep_key;
     if (ni_is_launcher_variable(name))
         return keep_words;
     if (!is_plain_name(name))

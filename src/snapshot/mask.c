@@ -80,12 +80,64 @@ static void mask_ip(struct ni_mask *m, uint8_t ip[NI_GID_BYTES], bool is_guid)
         ip[i] = (uint8_t)id;
 }
 
-/* ---- names ---- */
+/* ---- ids ---- */
 
 static bool is_alnum(char c)
 {
     return ni_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
+
+/* x: a hex digit. */
+static const struct {
+    const char *form, *mask;
+} forms[] = {
+    /* UUIDs, of GPUs and disks */
+    {"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "00000000-0000-4000-8000-000000000000"},
+    /* MAC addresses: of IPoIB (RFC 4391 section 9.1.1), BOOTIF= of a PXE boot, Ethernet */
+    {"xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx",
+     "00:00:00:00:fe:80:00:00:00:00:00:00:00:00:00:00:00:00:00:00"},
+    {"xx-xx-xx-xx-xx-xx-xx", "01-02-00-00-00-00-00"},
+    {"xx:xx:xx:xx:xx:xx", "02:00:00:00:00:00"},
+};
+
+/* Returns true if s begins with the form as a whole word. An id that repeats one digit belongs to
+   nobody, and does not count. */
+static bool is_form(struct ni_span s, const char *form)
+{
+    bool varies = false;
+    size_t i = 0;
+
+    for (; form[i]; i++) {
+        if (i == s.n || (form[i] == 'x' ? ni_hex_digit(s.p[i]) < 0 : s.p[i] != form[i]))
+            return false;
+        varies = varies || (form[i] == 'x' && s.p[i] != s.p[0]);
+    }
+    return varies && (i == s.n || !is_alnum(s.p[i]));
+}
+
+static size_t try_forms(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    char mask[64];
+
+    for (size_t f = 0; f < NI_COUNT(forms); f++) {
+        if (!is_form(s, forms[f].form))
+            continue;
+        size_t n = strlen(forms[f].form);
+        (void)ni_copy(mask, sizeof(mask), forms[f].mask);
+        uint32_t number = thing_number(m, ni_hash(1, (struct ni_span){s.p, n}), NUMBER_UNMET);
+        for (size_t i = n; i-- > 0 && number > 0;) {
+            if (forms[f].form[i] != 'x')
+                continue;
+            mask[i] = "0123456789abcdef"[number & 15];
+            number >>= 4;
+        }
+        ni_putn(ret, mask, n);
+        return n;
+    }
+    return 0;
+}
+
+/* ---- names ---- */
 
 /* Masks a name by one of the same length, so that a masked path is too long if the real one was. */
 void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
@@ -132,24 +184,38 @@ static size_t count_hex(struct ni_span s)
     return n;
 }
 
+/* Puts hex digits that stand for so many others, the same for the same. */
+static void put_hex_id(struct ni_mask *m, struct ni_span id, struct ni_text *ret)
+{
+    ni_putf(ret, "02%0*x", (int)id.n - 2, thing_number(m, ni_hash(1, id), NUMBER_UNMET));
+}
+
+/* Whether an id that ni_mask_text finds is masked at once, or by that function later. */
+enum when { NOW, LATER };
+
 /* Puts a name of sysfs. udev can make one of a MAC address (enx..., systemd 255 udev-builtin-net_id.c
-   names_mac) or a GUID (rocex..., rdma-core 50 kernel-boot/rdma_rename.c by_guid): as many digits
-   stand for it, the same for the same. */
-static void put_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
+   names_mac) or a GUID (rocex..., rdma-core 50 kernel-boot/rdma_rename.c by_guid), Azure makes the
+   UUID of a device of a MAC address. */
+static void put_device(struct ni_mask *m, struct ni_span name, enum when when, struct ni_text *ret)
 {
     enum { ID_DIGITS = 12 }; /* of a MAC address; a GUID has more */
+    bool inside = false;     /* inside a word, where ni_mask_text finds no id */
 
     while (name.n > 0) {
-        size_t n = count_hex(name);
+        struct ni_text id = NI_TEXT(64);
+        size_t n = try_forms(m, name, &id);
+        const size_t digits = count_hex(name);
 
-        if (n >= ID_DIGITS) {
-            const struct ni_span id = {name.p, n};
-
-            ni_putf(ret, "02%0*x", (int)n - 2, thing_number(m, ni_hash(1, id), NUMBER_UNMET));
+        if (n > 0) {
+            ni_putn(ret, when == LATER && !inside ? name.p : id.buf, n);
+        } else if (digits >= ID_DIGITS) {
+            n = digits;
+            put_hex_id(m, (struct ni_span){name.p, n}, ret);
         } else {
-            n = n > 0 ? n : 1;
+            n = 1;
             ni_putn(ret, name.p, n);
         }
+        inside = is_alnum(name.p[n - 1]);
         name = (struct ni_span){name.p + n, name.n - n};
     }
 }
@@ -157,8 +223,9 @@ static void put_device(struct ni_mask *m, struct ni_span name, struct ni_text *r
 void ni_mask_device(struct ni_mask *m, const char *name, size_t n, struct ni_text *ret)
 {
     struct ni_text whole = NI_TEXT(NI_DEV_NAME);
+    const struct ni_span all = ni_span_of(name);
 
-    put_device(m, ni_span_of(name), &whole);
+    put_device(m, all, n < all.n ? NOW : LATER, &whole);
     ni_putn(ret, whole.buf, n < whole.len ? n : whole.len);
 }
 
@@ -175,6 +242,7 @@ static const char *const usual[] = {
     ".rccl.conf",
     "bin",
     "comm",
+    "cpuinfo",
     "cwd",
     "dev",
     "dra-device-attributes",
@@ -275,14 +343,28 @@ static bool ends_in_text(struct ni_span s, const char *end)
     return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
 }
 
+/* Returns true if the text may be a version in the name of a file: "12-2.21.5", or empty. */
+static bool is_file_version(struct ni_span s)
+{
+    enum { LONGEST = 15 }; /* more may be an id, as well as ... */
+    enum { MOST = 5 };     /* ... more digits in a part: librccl.so.1.0.60304 */
+    size_t digits = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        digits = ni_is_digit(s.p[i]) ? digits + 1 : 0;
+        if (digits > MOST || (digits == 0 && s.p[i] != '.' && s.p[i] != '-'))
+            return false;
+    }
+    return s.n <= LONGEST;
+}
+
 /* Returns true if the file is one of the libraries that NCCL needs, or a folder or file that shows
    its version: names that are everywhere the same, but for numbers. */
 static bool is_of_image(struct ni_span name)
 {
-    static const char digits[] = "0123456789.-";
     static const struct {
         const char *begin, *end;
-    } forms[] = {
+    } names[] = {
         {"libibverbs.so.", ""},
         {"libnccl.so", ""},
         {"librccl.so", ""},
@@ -311,18 +393,19 @@ static bool is_of_image(struct ni_span name)
         {"conda", ""},
         {"conda-meta", ""},
         {"gib", ""},
+        {"hpcx", ""},
+        {"nccl_rdma_sharp_plugin", ""},
+        {"nccl-rdma-sharp-plugins", ""},
     };
     const char *suffix = memmem(name.p, name.n, "-rdmav", 6);
 
-    for (size_t i = 0; i < NI_COUNT(forms); i++) {
-        const size_t n = strlen(forms[i].begin), rest = strlen(forms[i].end);
-        size_t at = n;
+    for (size_t i = 0; i < NI_COUNT(names); i++) {
+        const size_t n = strlen(names[i].begin), rest = strlen(names[i].end);
 
-        if (name.n < n + rest || memcmp(name.p, forms[i].begin, n) != 0)
+        if (name.n < n + rest || memcmp(name.p, names[i].begin, n) != 0)
             continue;
-        while (at < name.n - rest && strchr(digits, name.p[at]))
-            at++;
-        if (at == name.n - rest && memcmp(name.p + at, forms[i].end, rest) == 0)
+        if (is_file_version((struct ni_span){name.p + n, name.n - n - rest}) &&
+            memcmp(name.p + name.n - rest, names[i].end, rest) == 0)
             return true;
     }
     if (suffix && name.n > 3 && memcmp(name.p, "lib", 3) == 0)
@@ -386,7 +469,7 @@ static void put_masked_path(struct ni_mask *m, struct ni_span path, enum place p
         if (!may_stand(folder, name, place))
             put_component(m, name, place != ELSEWHERE, ret);
         else if (place == IN_SYSFS)
-            put_device(m, name, ret);
+            put_device(m, name, NOW, ret);
         else
             ni_putn(ret, name.p, name.n);
         folder = name;
@@ -434,56 +517,6 @@ void ni_mask_target(struct ni_mask *m, const struct ni_entry *e, struct ni_text 
 }
 
 /* ---- words ---- */
-
-/* x: a hex digit. */
-static const struct {
-    const char *form, *mask;
-} forms[] = {
-    /* UUIDs, of GPUs and disks */
-    {"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "00000000-0000-4000-8000-000000000000"},
-    /* MAC addresses: of IPoIB (RFC 4391 section 9.1.1), BOOTIF= of a PXE boot, Ethernet */
-    {"xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx",
-     "00:00:00:00:fe:80:00:00:00:00:00:00:00:00:00:00:00:00:00:00"},
-    {"xx-xx-xx-xx-xx-xx-xx", "01-02-00-00-00-00-00"},
-    {"xx:xx:xx:xx:xx:xx", "02:00:00:00:00:00"},
-};
-
-/* Returns true if s begins with the form as a whole word. An id that repeats one digit belongs to
-   nobody, and does not count. */
-static bool is_form(struct ni_span s, const char *form)
-{
-    bool varies = false;
-    size_t i = 0;
-
-    for (; form[i]; i++) {
-        if (i == s.n || (form[i] == 'x' ? ni_hex_digit(s.p[i]) < 0 : s.p[i] != form[i]))
-            return false;
-        varies = varies || (form[i] == 'x' && s.p[i] != s.p[0]);
-    }
-    return varies && (i == s.n || !is_alnum(s.p[i]));
-}
-
-static size_t try_forms(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
-{
-    char mask[64];
-
-    for (size_t f = 0; f < NI_COUNT(forms); f++) {
-        if (!is_form(s, forms[f].form))
-            continue;
-        size_t n = strlen(forms[f].form);
-        (void)ni_copy(mask, sizeof(mask), forms[f].mask);
-        uint32_t number = thing_number(m, ni_hash(1, (struct ni_span){s.p, n}), NUMBER_UNMET);
-        for (size_t i = n; i-- > 0 && number > 0;) {
-            if (forms[f].form[i] != 'x')
-                continue;
-            mask[i] = "0123456789abcdef"[number & 15];
-            number >>= 4;
-        }
-        ni_putn(ret, mask, n);
-        return n;
-    }
-    return 0;
-}
 
 /* Masks IPv6 as people write it, and a GID as sysfs does. Returns its bytes in s; 0: it is
    something else. */

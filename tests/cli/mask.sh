@@ -149,4 +149,24 @@ for key in 738291045566 Ring; do
     matches "a key: $key" '*NCCLINIT_JOB=name-*NCCL_HOSTID=name-*' "$(cat err; grep environ masked.tree)"
 done
 
+# ---- networks and plugins: the replay has the same transport ----------------------------------------------
+
+for variable in NCCL_NET NCCL_NET_PLUGIN; do
+    for value in IB-CAST IBext IBext_v8 nccl-rdma-sharp-plugins /opt/hpcx/nccl_rdma_sharp_plugin/lib/libnccl-net.so \
+        zeus-sharp /opt/hpcx-zeus/lib/zeus.so zeusnetx ofi ''; do
+        for place in environment nccl.conf; do
+            {
+                grep -v -e '/environ' "$nodes/h100-12dev.tree"
+                [ $place = environment ] && printf 'f proc/self/environ %s=%s\\0\n' "$variable" "$value"
+                [ $place = nccl.conf ] && printf 'f etc/nccl.conf %s=%s\\n\n' "$variable" "$value"
+            } >planted.tree
+            env -i "$bin" snapshot --mask --root planted.tree -o masked.tree 2>err
+            for tree in planted masked; do
+                env -i "$bin" plan --json --root $tree.tree 2>&1 | grep -v '^ *"root":' >$tree.plan
+            done
+            same "$variable=$value in $place" "" "$(cat err; differs planted.plan masked.plan)"
+        done
+    done
+done
+
 finish

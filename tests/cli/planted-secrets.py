@@ -118,6 +118,24 @@ PLANTED = [
     # a variable of the user's own choosing
     ("the name of a variable", {}, {"NCCLINIT_NETWORK_STATUS": "HUNTER2_STATUS", "HUNTER2_STATUS": status('"rdma-device":"mlx5_2"')},
      "hunter2"),
+    # found later, by a reader
+    ("the MAC address in the UUID of an interface of Azure's",
+     {"sys/class/net/eth7->": "../../devices/VMBUS:00/000d3a5b-5b5c-000d-3a5b-5b5c000d3a5b/net/eth7",
+      "sys/devices/VMBUS:00/000d3a5b-5b5c-000d-3a5b-5b5c000d3a5b/net/eth7/mtu": "1500",
+      "sys/devices/VMBUS:00/000d3a5b-5b5c-000d-3a5b-5b5c000d3a5b/net/eth7/operstate": "up"}, {}, "000d|3a5b|5b5c"),
+    ("a MAC address in the name of an RDMA device",
+     {"sys/class/infiniband/rdma-b8:ce:f6:a1:b2:c3->": "../../devices/virtual/infiniband/rdma-b8:ce:f6:a1:b2:c3",
+      "sys/devices/virtual/infiniband/rdma-b8:ce:f6:a1:b2:c3/ports/1/state": "4: ACTIVE"}, {}, "b8:ce|f6:a1|b2:c3"),
+    ("a secret instead of its file, a number", {}, {"NCCLINIT_JOB_SECRET": DIGITS}, DIGITS),
+    ("a secret instead of its file, hexadecimal", {}, {"NCCLINIT_JOB_SECRET": "0xdeadbeefcafebabe"}, "deadbeef"),
+    ("a secret instead of its file, with a dot", {}, {"NCCLINIT_JOB_SECRET": "1111.2222"}, "1111|2222"),
+    ("a secret instead of its file, a word", {}, {"NCCLINIT_JOB_SECRET": "ring"}, r"secret=ring"),
+    ("the magic number of a job", {}, {"NCCL_SOCKET_MAGIC": DIGITS}, DIGITS),
+    ("... in nccl.conf", {CONF: f"NCCL_SOCKET_MAGIC={DIGITS}"}, {}, DIGITS),
+    ("... under a misspelt name", {}, {"NCCL_SOCKET_MAGICK": DIGITS}, DIGITS),
+    ("the number of a rack", {}, {"NCCL_MNNVL_UUID": "0x1234567890abcdef"}, "1234567890abcdef"),
+    ("... in nccl.conf ", {CONF: "NCCL_MNNVL_UUID=0x1234567890abcdef"}, {}, "1234567890abcdef"),
+    ("a number behind a word of paths", {}, {"NCCL_TOPO_FILE": f"/opt/cuda{DIGITS}/topo.xml"}, DIGITS),
 ]
 # Not even read, so that a recording without --mask does not have them either.
 UNREAD = set()

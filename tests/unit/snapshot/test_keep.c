@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "main.h"
 #include "nccl_init/base.h"
@@ -98,11 +99,115 @@ static void test_form(void **state)
         assert_string_equal(kept_of(cases[i].path, cases[i].content), cases[i].kept);
 }
 
+/* Returns what is kept of NAME=VALUE in the environment. nccl.conf has the same of it. */
+static const char *kept_setting(const char *setting)
+{
+    static char env[4096];
+    struct ni_text line = NI_TEXT(4096);
+
+    ni_putf(&line, "%s\n", kept_of("proc/self/environ", setting));
+    strcpy(env, line.buf);
+    if (strncmp(setting, "NCCL_", 5) == 0)
+        assert_string_equal(kept_of("etc/nccl.conf", setting), env);
+    env[line.len - 1] = '\0';
+    return env;
+}
+
+/* The names of public plugins stay, and of others whether NCCL's variables are theirs, too. */
+static void test_plugins(void **state)
+{
+    static const char *const same[] = {
+        "IB",
+        "IB-CAST",
+        "IBext",
+        "IBext_v8",
+        "ROCM-IB",
+        "nccl-rdma-sharp-plugins",
+        "libnccl-net-ofi.so",
+        "/opt/hpcx/nccl_rdma_sharp_plugin/lib/libnccl-net.so",
+        "",
+    };
+    static const struct {
+        const char *plugin, *kept;
+    } others[] = {
+        {"zeusnetx", "name-1"},
+        {"nccl-", "name-1"},
+        {"IB_", "name-1-sharp"},
+        {"zeus-sharp", "name-1-sharp"},
+        {"ibzeus", "name-1-sharp"},
+        {"/opt/zeus/lib/", "/opt/name-1/lib/"},
+        {"/opt/zeus/lib/-", "/opt/name-1/lib/name-2"},
+        {"/home/hpcx/libnccl-net.so", "/home/name-1/libnccl-net.so-sharp"},
+        {"/opt/hpcx-zeus/libnccl-net.so", "/opt/name-1/libnccl-net.so-sharp"},
+        {"/opt/cuda4539148803436467/libnccl-net.so", "/opt/name-1/libnccl-net.so"},
+        {"/opt/cuda-4539-1488-0343-6467/libnccl-net.so", "/opt/name-1/libnccl-net.so"},
+        {"/opt/cuda-12.4/libnccl-net.so", "/opt/cuda-12.4/libnccl-net.so"},
+    };
+    static const char *const names[] = {"NCCL_NET", "NCCL_NET_PLUGIN"};
+
+    (void)state;
+    for (size_t v = 0; v < NI_COUNT(names); v++) {
+        struct ni_text set = NI_TEXT(256);
+
+        for (size_t i = 0; i < NI_COUNT(same); i++) {
+            set.len = 0;
+            ni_putf(&set, "%s=%s", names[v], same[i]);
+            assert_string_equal(kept_setting(set.buf), set.buf);
+        }
+        for (size_t i = 0; i < NI_COUNT(others); i++) {
+            struct ni_text kept = NI_TEXT(256);
+
+            set.len = 0;
+            ni_putf(&set, "%s=%s", names[v], others[i].plugin);
+            ni_putf(&kept, "%s=%s", names[v], others[i].kept);
+            assert_string_equal(kept_setting(set.buf), kept.buf);
+        }
+    }
+}
+
+/* Of a secret stays that it is set. Of a number that is a key stays that it is one, as NCCL takes
+   it. */
+static void test_keys(void **state)
+{
+    static const char *const same[] = {
+        "NCCLINIT_JOB_SECRET=",
+        "NCCL_SOCKET_MAGIC=",
+        "NCCL_MNNVL_UUID=",
+    };
+    static const struct {
+        const char *setting, *kept;
+    } cases[] = {
+        {"NCCLINIT_JOB_SECRET=8243721190457733121", "NCCLINIT_JOB_SECRET=masked"},
+        {"NCCLINIT_JOB_SECRET=0xdeadbeefcafebabe", "NCCLINIT_JOB_SECRET=masked"},
+        {"NCCLINIT_JOB_SECRET=1111.2222", "NCCLINIT_JOB_SECRET=masked"},
+        {"NCCLINIT_JOB_SECRET=ring", "NCCLINIT_JOB_SECRET=masked"},
+        {"NCCLINIT_JOB_SECRET=/etc/nccl/4711", "NCCLINIT_JOB_SECRET=masked"},
+        {"NCCL_SOCKET_MAGIC=8243721190457733121", "NCCL_SOCKET_MAGIC=1"},
+        {"NCCL_SOCKET_MAGIC=ring", "NCCL_SOCKET_MAGIC=?name-1"},
+        {"NCCL_MNNVL_UUID=0x1234567890abcdef", "NCCL_MNNVL_UUID=1"},
+        {"NCCL_MNNVL_UUID=-4711", "NCCL_MNNVL_UUID=1"},
+        {"NCCL_MNNVL_UUID=0x1234567890abcdef1", "NCCL_MNNVL_UUID=99999999999999999999"},
+        {"NCCL_MNNVL_UUID=4711zeus", "NCCL_MNNVL_UUID=1?name-1"},
+        {"NCCL_MNNVL_UUID=zeus", "NCCL_MNNVL_UUID=?name-1"},
+        /* a misspelt name: the finding is about the name alone */
+        {"NCCL_SOCKET_MAGICK=8243721190457733121", "NCCL_SOCKET_MAGICK=name-1"},
+        {"nccl_mnnvl_uuid=0x1234567890abcdef", "nccl_mnnvl_uuid=name-1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(same); i++)
+        assert_string_equal(kept_setting(same[i]), same[i]);
+    for (size_t i = 0; i < NI_COUNT(cases); i++)
+        assert_string_equal(kept_setting(cases[i].setting), cases[i].kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_row),
         cmocka_unit_test(test_form),
+        cmocka_unit_test(test_plugins),
+        cmocka_unit_test(test_keys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,46 @@ static void test_goes(void **state)
         check(cases[i].path, cases[i].value, cases[i].want);
 }
 
+/* ---- names of sysfs ---- */
+
+/* An id in a path is another one as a whole, the same in paths, in targets of links and in files:
+   Azure makes an interface's UUID of its MAC address. */
+static void test_ids_in_paths(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"f sys/devices/VMBUS:00/000d3a5b-5b5c-000d-3a5b-5b5c000d3a5b/net/eth0/mtu 1500\n"
+         "f sys/devices/VMBUS:00/mdev000d3a5b-5b5c-000d-3a5b-5b5c000d3a5b/mtu 1500\n"
+         "l sys/class/net/eth0 "
+         "../../devices/VMBUS:00/000d3a5b-5b5c-000d-3a5b-5b5c000d3a5b/net/eth0\n"
+         "f tmp 000d3a5b-5b5c-000d-3a5b-5b5c000d3a5b\n",
+         "f tmp 00000000-0000-4000-8000-000000000001\n"
+         "l sys/class/net/eth0 "
+         "../../devices/VMBUS:00/00000000-0000-4000-8000-000000000001/net/eth0\n"
+         "f sys/devices/VMBUS:00/00000000-0000-4000-8000-000000000001/net/eth0/mtu 1500\n"
+         "f sys/devices/VMBUS:00/mdev00000000-0000-4000-8000-000000000001/mtu 1500\n"},
+        {"f sys/devices/x/rdma-b8:ce:f6:a1:b2:c3/mtu 7\nf tmp rdma-b8:ce:f6:a1:b2:c3\n",
+         "f tmp rdma-02:00:00:00:00:01\nf sys/devices/x/rdma-02:00:00:00:00:01/mtu 7\n"},
+        {"f sys/devices/pci0000:3a/0000:3a:01.0/0000:3b:00.2/net/eth0/mtu 7\n",
+         "f sys/devices/pci0000:3a/0000:3a:01.0/0000:3b:00.2/net/eth0/mtu 7\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++)
+        assert_string_equal(mask_of(cases[i].text), cases[i].want);
+}
+
+/* A file that the replay looks for has its name. */
+static void test_names_of_files(void **state)
+{
+    static const char *const paths[] = {"proc/cpuinfo", "proc/cmdline", "proc/self/limits"};
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(paths); i++)
+        check(paths[i], "x", "x");
+}
+
 /* ---- a node ---- */
 
 static const char node[] =
@@ -245,9 +285,10 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stays),    cmocka_unit_test(test_goes),
-        cmocka_unit_test(test_node),     cmocka_unit_test(test_no_collision),
-        cmocka_unit_test(test_too_many), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_stays),        cmocka_unit_test(test_goes),
+        cmocka_unit_test(test_node),         cmocka_unit_test(test_no_collision),
+        cmocka_unit_test(test_too_many),     cmocka_unit_test(test_long),
+        cmocka_unit_test(test_ids_in_paths), cmocka_unit_test(test_names_of_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
