@@ -404,6 +404,8 @@ static bool is_survived(const struct ni_log *log, const struct ni_log_hit *h)
 {
     if ((h->flags & IF_FAILED) != 0 && !has_failed(log))
         return true;
+    if ((h->flags & IN_ORDER) != 0 && have_ended(log) && !has_failed(log))
+        return true;
     if (is_passed(log, h))
         return true;
     return (h->flags & GENERAL) != 0 && have_ended(log);

@@ -376,11 +376,11 @@ const struct ni_pattern ni_patterns[] = {
             "the process found an older UCX than its program was built for: another libucp stands "
             "before the right one (LD_LIBRARY_PATH). The image's owner mends it"),
     BECAUSE(
-        "mlx5dv_devx_obj_create(%{failed}", UCX, "1.12-1.22", NETWORK, LOG_LIBRARY, 0,
+        "mlx5dv_devx_obj_create(%{failed}", UCX, "1.12-1.22", NETWORK, LOG_LIBRARY, IN_ORDER,
         "the HCA refused to make a queue for UCX (DEVX): its firmware or driver lacks that kind of "
         "queue, or the pod may not use DEVX"),
     BECAUSE(
-        "Work Request Flushed Error", UCX, "1.8-1.22", RUNNING, LOG_LIBRARY, FOLLOWS,
+        "Work Request Flushed Error", UCX, "1.8-1.22", RUNNING, LOG_LIBRARY, FOLLOWS | IN_ORDER,
         "UCX's requests were thrown away, because its connection to the other process had broken "
         "before: that process ended, or the network between them broke"),
     BECAUSE("NIXL_ERR_REMOTE_DISCONNECT", UCX, "log NIXL", RUNNING, LOG_LIBRARY, FOLLOWS,
@@ -423,7 +423,7 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("cannot allocate mlx5dv_devx_uar", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, 0,
             "the transport IBGDA of NVSHMEM may not use the HCA directly (DEVX), or its doorbells "
             "are used up: capabilities of the pod, fewer UCX threads"),
-    BECAUSE("Unable to create ah", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, 0,
+    BECAUSE("Unable to create ah", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, WORD,
             "NVSHMEM could not address the other end: the GID at NVSHMEM_IB_GID_INDEX is wrong, or "
             "there is no route to it"),
     BECAUSE("non-zero status: %d ibv_modify_qp failed", NVSHMEM, "2.7-3.4", NETWORK, LOG_LIBRARY, 0,
@@ -459,7 +459,8 @@ const struct ni_pattern ni_patterns[] = {
         "the network plugin aws-ofi-nccl does not reach the other end by EFA: often the security "
         "group lacks a rule that lets traffic out to itself"),
     BECAUSE(
-        "efa_rdm_txe_handle_error():%d<warn> err: ", OFI, "log libfabric", RUNNING, LOG_PLUGIN, 0,
+        "efa_rdm_txe_handle_error():%d<warn> err: ", OFI, "log libfabric", RUNNING, LOG_PLUGIN,
+        IN_ORDER,
         "libfabric could not send by EFA: the other end, which the line names, has gone, or its "
         "address is no longer valid"),
     BECAUSE("NET/OFI Couldn't initialize endpoint", OFI, "1.2-1.17", INIT, LOG_PLUGIN, FOLLOWS,
@@ -468,7 +469,8 @@ const struct ni_pattern ni_patterns[] = {
             WHY | FOLLOWS, "the network plugin aws-ofi-nccl was loaded, and gave up"),
     /* the plugin's own error, which NCCL returns (llm-d, recipe "disable gke nccl tuner patch") */
     BECAUSE(
-        "No NCCL_TUNER_CONFIG_PATH provided", GIB, "log 1.0-1.1", INIT, LOG_PLUGIN, FATAL,
+        "No NCCL_TUNER_CONFIG_PATH provided", GIB, "log 1.0-1.1", INIT, LOG_PLUGIN,
+        FATAL | IN_ORDER,
         "gIB's tuner plugin was loaded without its configuration: source gIB's set_nccl_env.sh, or "
         "set NCCL_TUNER_PLUGIN=none"),
     BECAUSE("NET/gIB : No device found", GIB, "log", INIT, LOG_PLUGIN, WHY,
@@ -718,7 +720,7 @@ const struct ni_pattern ni_patterns[] = {
         "answer, or refused them"),
     BECAUSE(
         "One or more tensors were submitted to be reduced", HOROVOD, "0.15-0.28", RUNNING,
-        LOG_COLLECTIVE, 0,
+        LOG_COLLECTIVE, IN_ORDER,
         "some ranks wait for tensors that others have not submitted for more than a minute: those "
         "run other code, are much slower, or stand still. The lines after it name the ranks"),
     BECAUSE(
@@ -750,13 +752,16 @@ const struct ni_pattern ni_patterns[] = {
           "1.8-2.9", ANY, LOG_FAILED, FOLLOWS),
     FAULT("x across cluster]", RAY, "2.3-2.50", ANY, LOG_LINES_LOST, 0),
     /* ---- words of errors that no row above knows ---- */
-    WORDS("rror: ", 0),
-    WORDS("ERROR", 0),
-    WORDS("FATAL", 0),
-    WORDS("atal: ", 0),
-    WORDS("atal error", 0),
-    WORDS("panic: ", 0),
-    WORDS("CRITICAL", 0),
+    WORDS("Error: ", 0), /* RuntimeError: */
+    WORDS("error: ", WORD),
+    WORDS("ERROR", WORD),
+    WORDS("FATAL", WORD),
+    WORDS("Fatal: ", WORD),
+    WORDS("fatal: ", WORD),
+    WORDS("Fatal error", WORD),
+    WORDS("fatal error", WORD),
+    WORDS("panic: ", WORD),
+    WORDS("CRITICAL", WORD),
     WORDS("Assertion ", 0),
     WORDS("command not found", 0),
     WORDS("ailed to ", WEAK),
@@ -972,6 +977,26 @@ static bool fits(const char *text, unsigned word, struct places *places, const c
     return false;
 }
 
+/* Returns true if the character can be a part of a name, or joins a name and its value. */
+static bool is_of_name(char c)
+{
+    return ni_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '=';
+}
+
+/* Returns true if nothing of a name stands beside the row's first words, which fit at p in the line
+   from `from` to `end`; true for a row that may be a part of a word. */
+static bool is_apart(const struct ni_pattern *row, const char *from, const char *p, const char *end)
+{
+    const size_t n = strcspn(row->text, "%");
+
+    if ((row->flags & WORD) == 0)
+        return true;
+    if (p > from && is_of_name(p[-1]))
+        return false;
+    return !is_of_name(p[n - 1]) || p + n == end || !is_of_name(p[n]);
+}
+
 /* The index of the patterns by their first four bytes: a line costs one step for each byte, however
    many patterns there are. */
 enum { KEY = 4, SLOTS = 1 << 13 };
@@ -1013,6 +1038,7 @@ static void make_table(void)
 unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[], unsigned max)
 {
     struct places places;
+    const char *const from = p;
     unsigned n = 0;
     bool error = false; /* the first row of that kind is enough */
 
@@ -1022,8 +1048,9 @@ unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[
     for (; end - p >= KEY && n < max; p++) {
         unsigned row = table.first[pattern_slot(p)];
 
-        while (row != 0 && !fits(ni_patterns[row - 1].text, table.word[row - 1], &places, p, end,
-                                 found[n].capture))
+        while (row != 0 && !(fits(ni_patterns[row - 1].text, table.word[row - 1], &places, p, end,
+                                  found[n].capture) &&
+                             is_apart(&ni_patterns[row - 1], from, p, end)))
             row = table.next[row];
         const bool again = row != 0 && error && ni_patterns[row - 1].take == NI_TAKE_ERROR;
 

@@ -133,7 +133,10 @@ enum {
     NO_STORE = 2048,  /* a rank found no store */
     IF_FAILED = 4096, /* harmless unless something raised an exception or ended with an error */
     GENERAL = 8192,   /* not if another pattern knows the line */
-    WEAK = 16384      /* its words also stand in lines that do not matter */
+    WEAK = 16384,     /* its words also stand in lines that do not matter */
+    /* whole words: no letter, digit, '_' or '=' stands beside them */
+    WORD = 32768,
+    IN_ORDER = 65536 /* harmless if all ranks ended in order and nothing failed */
 };
 
 enum {

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "log/line.h"
 #include "log/patterns.h"
@@ -404,27 +405,97 @@ static void note_signal(const struct ni_log_line *l, const struct ni_found *f)
     (void)note_end(l, f->at, stream, rank, -1, -number);
 }
 
+/* A number in a line: where it ends, and what it is. */
+struct number {
+    const char *end; /* NULL: none stands there as a word */
+    bool point, zero;
+};
+
+/* Skips the exponent at p, "e-05". */
+static const char *behind_exponent(const char *p, const char *end)
+{
+    const char *digit = p + 1;
+
+    if (p == end || (*p != 'e' && *p != 'E'))
+        return p;
+    if (digit < end && (*digit == '-' || *digit == '+'))
+        digit++;
+    if (digit == end || !ni_is_digit(*digit))
+        return p;
+    while (digit < end && ni_is_digit(*digit))
+        digit++;
+    return digit;
+}
+
+/* Reads the number that begins at p: "0", "-0.031", "1.2e-05", "0.5%"; an address, a version and a
+   time are none. */
+static struct number number_at(const char *p, const char *end)
+{
+    struct number n = {.zero = true};
+
+    if (p < end && *p == '-')
+        p++;
+    if (p == end || !ni_is_digit(*p))
+        return n;
+    for (; p < end && ni_is_digit(*p); p++)
+        n.zero &= *p == '0';
+    if (end - p > 1 && *p == '.' && ni_is_digit(p[1])) {
+        n.point = true;
+        for (p++; p < end && ni_is_digit(*p); p++)
+            n.zero &= *p == '0';
+    }
+    p = behind_exponent(p, end);
+    if (p < end && *p == '%')
+        p++;
+    if (p == end || strchr(" \t,;)]}|", *p))
+        n.end = p;
+    return n;
+}
+
+/* Returns true if p is a word for nothing, and its sentence ends there: "none", but not "None of
+   the GPUs". */
+static bool is_nothing(const char *p, const char *end)
+{
+    static const char *const words[] = {"none", "null", "nil", "nothing"};
+
+    for (size_t i = 0; i < NI_COUNT(words); i++) {
+        const size_t n = strlen(words[i]);
+
+        if ((size_t)(end - p) >= n && strncasecmp(p, words[i], n) == 0 &&
+            (p + n == end || strchr(".,;)]}|", p[n])))
+            return true;
+    }
+    return false;
+}
+
 /* Returns true if the words after `at` belong to a value, or to a message that is no error's:
-   "error: 0.031", "ERROR rate per step". */
+   "error: 0.031", "Error: 0 of 100 skipped", "ERROR: none", "ERROR rate per step". */
 static bool is_value(const char *at, const char *end)
 {
     const char *p = at;
+    bool colon = false;
 
+    if (end - at > 10 && memcmp(at, "ERROR rate", 10) == 0)
+        return true;
     while (p < end && *p != ' ' && *p != ':')
         p++;
-    while (p < end && (*p == ' ' || *p == ':'))
-        p++;
-    const bool number = p < end && ni_is_digit(*p) && memchr(p, '.', (size_t)(end - p));
-    const bool rate = end - at > 10 && memcmp(at, "ERROR rate", 10) == 0;
+    for (; p < end && (*p == ' ' || *p == ':'); p++)
+        colon |= *p == ':';
+    const struct number number = number_at(p, end);
 
-    return rate || (number && !memchr(p, ' ', (size_t)(end - p)));
+    if (!number.end)
+        return colon && is_nothing(p, end);
+    /* without a colon it may be a time that stands before the message */
+    if (!colon && number.end < end)
+        return false;
+    return number.point || number.zero;
 }
 
 /* Returns true if the line says of itself that it is not an error, or that it is tried again. */
 static bool is_mild(struct ni_span line)
 {
-    static const char *const words[] = {"INFO",   "DEBUG", "WARN",  "arning",  "etry",
-                                        "etried", "Ignor", "ignor", "frame #", "again"};
+    static const char *const words[] = {"INFO",  "DEBUG", "WARN",    "arning", "etry",    "etried",
+                                        "Ignor", "ignor", "frame #", "again",  "on-fatal"};
 
     for (size_t i = 0; i < NI_COUNT(words); i++)
         if (memmem(line.p, line.n, words[i], strlen(words[i])))

@@ -66,11 +66,11 @@ static void report_other(const struct ni_work *w, const char *other, const char 
     const char *meant = ni_user_value(w, "NCCL_NET_PLUGIN") ? NULL : meant_network(net);
 
     if (meant)
-        ni_report(
-            w->f, NI_F_USER_NET_NONE, other,
-            "no network of NCCL's is called `%.40s`, and %s is: unless a plugin has this name, "
-            "`Failed to initialize any NET plugin`",
-            net, meant);
+        ni_report(w->f, NI_F_USER_NET_NONE, other,
+                  "NCCL has no network of the name `%.40s`; its own are called IB and Socket, and "
+                  "here %s is meant. Unless a plugin has this name: "
+                  "`Failed to initialize any NET plugin`",
+                  net, meant);
     else
         ni_report(w->f, NI_F_USER_NET_OTHER, other, "%.64s is in use; %s", net, nothing);
 }
