@@ -1,7 +1,6 @@
-# usage: LC_ALL=C awk -v out=FILE.c -f pages.awk docs/reference/findings.md
-# Makes the pages of `nccl-init explain` from docs/reference/findings.md: a C file with one entry for each heading
-# "## `id`". A line of a text is a paragraph, an item of a list, which begins with "- ", or a line of code, which begins
-# with a blank.
+# usage: LC_ALL=C awk -v out=FILE.c -v table=NAME -v head='## `' -f pages.awk docs/FOLDER/PAGE.md
+# Makes pages of `nccl-init explain`: a C file with one entry for each heading that begins with `head`. A line of a text is
+# a paragraph, an item of a list, which begins with "- ", or a line of code or of a table, which begins with a blank.
 # SPDX-License-Identifier: Apache-2.0
 function put(line) {
     # [iommu.md](iommu.md#x) is docs/guides/iommu.md
@@ -10,7 +9,9 @@ function put(line) {
         sub(/^.*\(/, "", link)
         sub(/\)$/, "", link)
         sub(/#.*/, "", link)
-        if (!sub(/^\.\.\//, "docs/", link)) link = "docs/reference/" link
+        if (link == "") link = FILENAME
+        else if (!sub(/^\.\.\//, "docs/", link)) link = folder link
+        sub(/^.*\/docs\//, "docs/", link)
         line = substr(line, 1, RSTART - 1) link substr(line, RSTART + RLENGTH)
     }
     gsub(/["\\]/, "\\\\&", line)
@@ -23,25 +24,36 @@ function end_block() {
 }
 function end_page() {
     end_block()
-    if (n_pages > 0) print "    }," >out
+    if (in_page) print "    }," >out
+    in_page = code = 0
 }
 BEGIN {
-    print "/* Made from docs/reference/findings.md by .dev/pages.awk. */" >out
+    folder = ARGV[1]
+    sub(/^.*docs\//, "docs/", folder)
+    sub(/[^\/]*$/, "", folder)
+    print "/* Made from " folder " by .dev/pages.awk. */" >out
     print "#include \"findings/pages.h\"\n" >out
-    print "const struct ni_page ni_pages[] = {" >out
+    print "static const struct ni_page pages[] = {" >out
 }
-/^## `/ {
+index($0, head) == 1 {
     end_page()
-    id = $2
-    gsub(/`/, "", id)
+    id = substr($0, length(head) + 1)
+    sub(/`$/, "", id)
+    gsub(/["\\]/, "\\\\&", id)
     print "    {\"" id "\"," >out
-    n_pages++
+    in_page = 1
     n_lines = 0
     blank = 0
     next
 }
-n_pages == 0 || /^Severity: / { next }
-/^$/ {
+/^## / { end_page() }
+!in_page || /^Severity: / { next }
+/^```/ {
+    end_block()
+    code = !code
+    next
+}
+/^$/ && !code {
     end_block()
     blank = 1
     next
@@ -51,17 +63,17 @@ n_pages == 0 || /^Severity: / { next }
     if (blank && n_lines > 0) put("")
     blank = 0
 }
-/^    / {
+/^    / || /^\|/ || code {
     end_block()
-    put($0)
+    put(code || /^\|/ ? "    " $0 : $0)
     next
 }
 /^- / { end_block() }
 {
-    sub(/^ +/, "")
+    sub(/^( +|### )/, "")
     block = block (block == "" ? "" : " ") $0
 }
 END {
     end_page()
-    print "};\nconst unsigned ni_n_pages = sizeof(ni_pages) / sizeof(ni_pages[0]);" >out
+    print "};\nconst struct ni_pages " table " = {pages, sizeof(pages) / sizeof(pages[0])};" >out
 }

@@ -118,13 +118,15 @@ static const struct ni_verb verbs[] = {
      "  # as a file of another name\n"
      "  nccl-init install --file /run/nccl-init/start\n",
      "run; docs/reference/usage.md", "Other verbs"},
-    {"explain", NI_VERB_EXPLAIN, ni_cmd_explain, 0, "[ID...]",
-     "Shows what the finding with this id means, how the fault looks without this "
-     "program, and who can fix it. Without an id it lists all findings.",
+    {"explain", NI_VERB_EXPLAIN, ni_cmd_explain, 0, "[TEXT...]",
+     "Shows what is known of a text: a finding or its id, a line of a log, an error, a variable, a "
+     "rule. What is not sure has `perhaps` in front. Without a text it lists all findings. Exit "
+     "status 1 if nothing is known.",
      "  # what a finding of doctor means\n"
      "  nccl-init explain iommu.translated\n"
-     "  # all ids\n"
-     "  nccl-init explain\n",
+     "  # an error, and a variable\n"
+     "  nccl-init explain ibv_reg_mr_iova2 failed with error Cannot allocate memory\n"
+     "  nccl-init explain NCCL_IB_HCA\n",
      "doctor, log; docs/reference/findings.md", NULL},
     {"help", NI_VERB_HELP, ni_cmd_help, 0, "[VERB]", "Lists the verbs, or the options of one.",
      "  # the options of plan\n"

@@ -29,6 +29,19 @@ static int refuse_verb(struct ni_context *ctx, const char *word)
                     word, hint.buf, word);
 }
 
+/* Says that the first word is a misspelt --version, and returns the exit status. 0: it is not. */
+static int refuse_near_version(struct ni_context *ctx, const char *word)
+{
+    if (!ni_has_prefix(word, "--"))
+        return 0;
+    struct ni_guess guess = ni_guess_of(ni_span_of(word + 2));
+
+    ni_guess_try(&guess, ni_span_of("version"));
+    if (guess.best.n == 0)
+        return 0;
+    return ni_usage(ctx, "`%.64s` is not an option of `run`; did you mean `--version`?", word);
+}
+
 /* The verbs that look at a node without using its devices. */
 enum { LOOKS = NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_DOCTOR | NI_VERB_ENV | NI_VERB_SNAPSHOT };
 
@@ -97,7 +110,9 @@ int ni_main(struct ni_context *ctx, const struct ni_program *program, int argc, 
     ctx->verb = verb->bit;
     if ((ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) == 0)
         ni_screen_width(ctx);
-    int r = ni_args_parse(ctx, argv + (named ? 2 : 1));
+    int r = named ? 0 : refuse_near_version(ctx, argv[1]);
+    if (r == 0)
+        r = ni_args_parse(ctx, argv + (named ? 2 : 1));
     if (r == 0 && ctx->help)
         return ni_print_help(ctx, named ? verb : NULL);
     if (r == 0)

@@ -126,7 +126,7 @@ function __nccl_init_complete
     else if test $verb = install
         __fish_complete_path $text
     else if test $verb = explain
-        $program explain 2>/dev/null | string replace -rf '^  ([a-z]\S*) +(\w+)$' '$1\t$2'
+        $program explain 2>/dev/null | string replace -rf '^  ([a-z]\S*) +\w+ *(.*)$' '$1\t$2'
     else if test $verb = help
         __nccl_init_verbs $program
     end

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb explain: the page of a finding, the row of a rule, or the list of those whose id begins
-   with a word, or of all. */
+/* The verb explain: the page of a finding or a rule, the list of those whose id begins with a word,
+   or of all, or what is known of a text. */
 #include "doctor/explain.h"
 
 #include <string.h>
@@ -8,81 +8,52 @@
 #include "cli/context.h"
 #include "cli/flow.h"
 #include "cli/say.h"
-#include "doctor/doctor.h"
-#include "findings/pages.h"
+#include "doctor/explain_text.h"
+#include "findings/device.h"
+#include "findings/job.h"
+#include "findings/log.h"
+#include "findings/pod.h"
+#include "findings/setting.h"
+#include "findings/verbs.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
 #include "rules/rules.h"
 
-static int refuse_id(struct ni_context *ctx, struct ni_span id)
+/* Puts the ids of a kind of findings, a line each, as long as a line may be. */
+static void put_kind(struct ni_text *out, const char *title, unsigned first, unsigned end)
 {
-    struct ni_guess guess = ni_guess_of(id);
-    struct ni_text hint = NI_TEXT(128);
+    enum { ID = 26, SEVERITY = 7, USUAL = 100, LEAST = 16 };
+    const size_t columns = ni_columns(USUAL), before = 2 + ID + 2 + SEVERITY + 2;
 
-    ni_guess_finding(&guess);
-    for (unsigned i = 0; ni_rule_id(i); i++)
-        ni_guess_try(&guess, ni_span_of(ni_rule_id(i)));
-    ni_put(&hint, guess.best.n > 0 ? "" : "; `nccl-init explain` lists all");
-    ni_put_guess(&hint, &guess, "");
-    return ni_usage(ctx, "no finding or rule has the id `%.*s`%s", id.n < 128 ? (int)id.n : 128,
-                    id.p, hint.buf);
-}
-
-/* Puts a line of a page: code as it is, an item of a list with its lines below each other. */
-static void put_page_line(struct ni_text *out, struct ni_span line)
-{
-    char buf[4096];
-    struct ni_text text = ni_text_on(buf, sizeof(buf));
-    const unsigned bullet = ni_has_prefix(line.p, "- ") ? 2 : 0;
-
-    if (line.n == 0 || line.p[0] == ' ') {
-        ni_putn(out, line.p, line.n);
-        ni_put(out, "\n");
-        return;
-    }
-    ni_putn(&text, line.p + bullet, line.n - bullet);
-    ni_putn(out, line.p, bullet);
-    ni_put_paragraph(out, bullet, buf);
-}
-
-static void put_page(struct ni_text *out, ni_finding_number finding)
-{
-    const char *id = ni_finding_id(finding);
-    struct ni_span line;
-
-    ni_putf(out, "%s (%s)\n\n", id, ni_severity_text(ni_finding_severity(finding)));
-    for (unsigned i = 0; i < ni_n_pages; i++) {
-        const char *rest = ni_pages[i].text;
-
-        if (strcmp(ni_pages[i].id, id) != 0)
-            continue;
-        while (ni_split(&rest, '\n', &line)) {
-            if (rest) /* behind the last newline there is nothing */
-                put_page_line(out, line);
+    ni_putf(out, "%s\n", title);
+    for (unsigned i = first; i < end; i++) {
+        ni_putf(out, "  %-*s  %-*s", ID, ni_finding_id(i), SEVERITY,
+                ni_severity_text(ni_finding_severity(i)));
+        if (columns >= before + LEAST) {
+            ni_put(out, "  ");
+            ni_put_title(out, i, columns - before);
         }
+        ni_put(out, "\n");
     }
+    ni_put(out, "\n");
 }
 
 static void put_ids(struct ni_text *out)
 {
-    struct ni_text table = ni_table_on("FINDING\tSEVERITY");
-    ni_finding_number sorted[NI_MAX_KINDS];
-    const unsigned n = ni_list_finding_kinds(sorted);
-
-    for (unsigned i = 0; i < n; i++) {
-        ni_put(ni_row(&table, NI_PLAIN), ni_finding_id(sorted[i]));
-        ni_put(ni_cell(&table), ni_severity_text(ni_finding_severity(sorted[i])));
-    }
-    ni_table_write(out, &table, false);
+    put_kind(out, "Devices of the node and the pod", NI_FINDINGS_DEVICE, NI_FINDINGS_DEVICE_END);
+    put_kind(out, "The pod", NI_FINDINGS_POD, NI_FINDINGS_POD_END);
+    put_kind(out, "Settings", NI_FINDINGS_SETTING, NI_FINDINGS_SETTING_END);
+    put_kind(out, "The pods of a job (preflight)", NI_FINDINGS_JOB, NI_FINDINGS_JOB_END);
+    put_kind(out, "RDMA by libibverbs (selftest)", NI_FINDINGS_VERBS, NI_FINDINGS_VERBS_END);
+    put_kind(out, "Logs (log)", NI_FINDINGS_LOG, NI_FINDINGS_LOG_END);
     ni_put(out,
-           "\n`nccl-init explain ID` shows the page of one. `nccl-init plan --rules` lists the "
-           "rules.\n");
+           "`nccl-init explain ID` shows the page of one, `explain TEXT` the one for a line of "
+           "a log or\na variable. `nccl-init plan --rules` lists the rules.\n");
 }
 
 /* Puts the rule that has this id. false: none has. */
-static bool put_rule_page(struct ni_text *out, struct ni_span id)
+static bool put_rule(struct ni_text *out, struct ni_span id)
 {
     unsigned at = 0;
 
@@ -92,10 +63,8 @@ static bool put_rule_page(struct ni_text *out, struct ni_span id)
         return false;
     ni_put(out, "rule ");
     ni_put_rule(out, at);
-    ni_putf(out,
-            "\n`nccl-init plan` shows what it decided here. What it decides, and why: "
-            "docs/reference/rules.md, `%s`.\n",
-            ni_rule_id(at));
+    ni_put(out, "\n");
+    ni_put_rule_page(out, ni_rule_id(at));
     return true;
 }
 
@@ -136,19 +105,67 @@ static bool put_ids_with(struct ni_text *out, struct ni_span word)
     return true;
 }
 
-/* Puts what there is for the word: a page, a rule, ids that begin so. 0, or an exit status. */
-static int explain_word(struct ni_context *ctx, struct ni_text *out, struct ni_span word)
+/* Puts the page of the finding or the rule that has this id. false: none has. */
+static bool put_id(struct ni_text *out, struct ni_span id)
 {
-    const ni_finding_number finding = ni_finding_named(word);
+    const ni_finding_number finding = ni_finding_named(id);
 
-    ni_put(out, out->len > 0 ? "\n" : "");
-    if (finding != NI_F_NONE) {
-        put_page(out, finding);
-        return 0;
+    if (finding == NI_F_NONE)
+        return put_rule(out, id);
+    ni_put_finding_page(out, finding);
+    return true;
+}
+
+/* Returns the word as an id, as copied from a line of doctor: without the colon behind it. */
+static struct ni_span id_of(const char *word)
+{
+    struct ni_span id = ni_span_of(word);
+
+    if (id.n > 0 && id.p[id.n - 1] == ':')
+        id.n--;
+    return id;
+}
+
+/* Puts the pages of words that are ids, all of them. false: one is none. */
+static bool put_all_ids(struct ni_text *out, char *const *word)
+{
+    for (; *word; word++) {
+        ni_put(out, out->len > 0 ? "\n" : "");
+        if (!put_id(out, id_of(*word)))
+            return false;
     }
-    if (put_rule_page(out, word) || put_ids_with(out, word))
-        return 0;
-    return refuse_id(ctx, word);
+    return true;
+}
+
+/* Says that nothing is known of the text, and what else can help. */
+static int refuse_text(struct ni_context *ctx, struct ni_span text)
+{
+    struct ni_text shown = NI_TEXT(512);
+
+    ni_put_quoted(&shown, text.p, text.n, 100);
+    ni_say(
+        ctx, NI_LOG_ERROR,
+        "nothing is known about `%s`; `nccl-init log FILE` reads the whole log (NCCL_DEBUG=INFO), "
+        "`nccl-init doctor` looks at this pod, `nccl-init explain` lists all ids",
+        shown.buf);
+    return NI_EXIT_FAILED;
+}
+
+/* Puts what is known of the words, which are one text. 0, or an exit status. */
+static int explain_words(struct ni_context *ctx, struct ni_text *out)
+{
+    struct ni_text joined = ni_long_text();
+    bool known;
+
+    for (char *const *word = ctx->operands; *word; word++)
+        ni_putf(&joined, "%s%s", word == ctx->operands ? "" : " ", *word);
+    const struct ni_span text = {joined.buf, joined.len};
+
+    known = (!ctx->operands[1] && put_ids_with(out, text)) || ni_explain_text(out, text);
+    const int status = known ? 0 : refuse_text(ctx, text);
+
+    ni_free_text(&joined);
+    return status;
 }
 
 int ni_cmd_explain(struct ni_context *ctx)
@@ -156,14 +173,12 @@ int ni_cmd_explain(struct ni_context *ctx)
     struct ni_text text = ni_long_text();
     int status = 0;
 
-    if (!*ctx->operands)
+    if (!*ctx->operands) {
         put_ids(&text);
-    for (char *const *operand = ctx->operands; *operand && status == 0; operand++) {
-        struct ni_span id = ni_span_of(*operand);
-
-        if (id.n > 0 && id.p[id.n - 1] == ':') /* as copied from a line of doctor */
-            id.n--;
-        status = explain_word(ctx, &text, id);
+    } else if (!put_all_ids(&text, ctx->operands)) {
+        ni_free_text(&text);
+        text = ni_long_text();
+        status = explain_words(ctx, &text);
     }
     if (status == 0)
         return ni_print_long(ctx, &text);

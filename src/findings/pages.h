@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages of the catalogue, which `nccl-init explain` shows: what each finding means at length. */
+/* The pages that `nccl-init explain` shows: sections of the documents, which the build puts here
+   (.dev/pages.awk). */
 #ifndef NCCL_INIT_FINDINGS_PAGES_H
 #define NCCL_INIT_FINDINGS_PAGES_H
 
-/* A section of docs/reference/findings.md, from which the build makes the table (.dev/pages.awk). A
-   line of the text is a paragraph, an item of a list, which begins with "- ", or a line of code,
-   which begins with a blank. */
+/* A section. A line of the text is a paragraph, an item of a list, which begins with "- ", or a line
+   of code, which begins with a blank. */
 struct ni_page {
-    const char *id;
+    const char *id; /* its heading without the outer backquotes */
     const char *text;
 };
-extern const struct ni_page ni_pages[];
-extern const unsigned ni_n_pages;
+struct ni_pages {
+    const struct ni_page *at;
+    unsigned n;
+};
+/* Findings, by id: docs/reference/findings.md. Texts that people see: docs/guides/troubleshooting.md.
+   What a rule decides, and why, by id: docs/reference/rules.md. */
+extern const struct ni_pages ni_finding_pages, ni_text_pages, ni_rule_pages;
 
 #endif

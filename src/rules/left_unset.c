@@ -108,3 +108,14 @@ void ni_say_left_unset(const struct ni_work *w)
             s->by_itself = by_itself_of(w, s->name);
     }
 }
+
+const char *ni_rule_of_variable(struct ni_span name, const char **by_itself)
+{
+    for (unsigned i = 0; i < NI_COUNT(variables); i++) {
+        if (!ni_span_is(name, variables[i].name))
+            continue;
+        *by_itself = variables[i].by_itself;
+        return variables[i].rule;
+    }
+    return NULL;
+}

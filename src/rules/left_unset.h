@@ -3,9 +3,14 @@
 #ifndef NCCL_INIT_RULES_LEFT_UNSET_H
 #define NCCL_INIT_RULES_LEFT_UNSET_H
 
+#include "nccl_init/text.h"
 #include "rules/decide.h"
 
 /* Says why each variable that a rule may set stays unset, and what NCCL then does by itself. */
 void ni_say_left_unset(const struct ni_work *w);
+
+/* Returns the rule that may set the variable of NCCL's; NULL: none may. *by_itself is what NCCL does
+   while it is unset, words behind "NCCL": on RoCE, where that depends on the network. */
+const char *ni_rule_of_variable(struct ni_span name, const char **by_itself);
 
 #endif

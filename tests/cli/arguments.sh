@@ -38,6 +38,7 @@ usage "a recorded node as an operand" "?plan? takes no operands; *nccl-init plan
 usage "a folder as an operand" "?topo? takes no operands; *nccl-init topo --root=$dir" topo "$dir"
 usage "a finding as an operand" "?doctor? takes no operands; *nccl-init explain iommu.translated" doctor iommu.translated
 usage "-v" "?-v? is not an option of ?run?; ?nccl-init -V? shows the version, ?--log-level=debug? says more" -v
+usage "a slip of --version" "?--verison? is not an option of ?run?; did you mean ?--version?[?]" --verison
 usage "-v of a verb" "?-v? is not an option of ?plan?; ?nccl-init -V? *" plan -v
 usage "an operand of env" "*takes no operands*" env FOO=bar true
 gives "run without --" "hi" run echo hi
@@ -165,9 +166,11 @@ matches "explain: all" "*  iommu.translated *error*  shm.small *" "$("$bin" expl
 same "explain: ids that begin so" "  iommu.slow        warning
   iommu.translated  error" "$("$bin" explain iommu | tail -n +3)"
 matches "explain: a group with rules" "*gid.pick *rule*gid.index *rule*gid.index.differs *info*" "$("$bin" explain gid)"
-matches "explain: a rule" "rule hca.list*reads*sets   NCCL_IB_HCA*docs/reference/rules.md*" "$("$bin" explain hca.list)"
-usage "explain: no such id" "no finding or rule has the id ?iommu.translatd?; did you mean ?iommu.translated?[?]" explain iommu.translatd
-usage "explain: nothing near" "no finding or rule has the id ?frobnicate?; ?nccl-init explain? lists all" explain rail.slow frobnicate
+matches "explain: a rule" "rule hca.list*reads*sets   NCCL_IB_HCA*Why, *docs/reference/rules.md*" "$("$bin" explain hca.list)"
+matches "explain: no such id" "perhaps iommu.translated: *" "$("$bin" explain iommu.translatd)"
+matches "explain: an id among words" "rail.slow (warning)*" "$("$bin" explain rail.slow frobnicate)"
+out=$("$bin" explain frobnicate 2>&1) && status=0 || status=$?
+matches "explain: nothing near" "1 nccl-init: error: nothing is known about ?frobnicate?; *?nccl-init explain? lists all ids" "$status $out"
 same "help: as --help" "$("$bin" --help)" "$("$bin" help)"
 same "help is no output: stdout" "Usage: nccl-init env [OPTION...]" "$("$bin" env -o "$dir/no-output" --help | head -n 1)"
 same "help is no output: no file" no "$([ -e "$dir/no-output" ] && echo yes || echo no)"

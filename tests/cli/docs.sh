@@ -109,7 +109,7 @@ cut -d ' ' -f 2,3 "$tmp/catalogue" >"$tmp/severities"
 cut -d ' ' -f 1 "$tmp/severities" >"$tmp/findings.h"
 headings docs/reference/findings.md >"$tmp/findings.md"
 same "findings, in the order of the ids" findings.h findings.md
-"$program" explain | sed -n 's/^  \([a-z0-9]*\.[a-z0-9.-]*\)  *[a-z]*$/\1/p' >"$tmp/listed"
+"$program" explain | sed -n 's/^  \([a-z0-9]*\.[a-z0-9.-]*\)  *[a-z]*  .*$/\1/p' | LC_ALL=C sort >"$tmp/listed"
 same "findings, in the list of explain" findings.h listed
 
 "$program" plan --rules | grep '^[a-z]' | sort >"$tmp/rules.c"
@@ -124,6 +124,7 @@ same "the pages of explain" severities explain
 tr -s '[:space:]' '\n' <"$tmp/pages" | grep -vx -e '(\(info\|warning\|error\))' >"$tmp/explained"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## `/,$p' docs/reference/findings.md | sed -e '/^Severity: /d' -e 's/^## `\(.*\)`$/\1/' \
+	-e 's|\[[^]]*\](#[^)]*)|docs/reference/findings.md|g' \
 	-e 's|\[[^]]*\](\.\./\([^)#]*\)[^)]*)|docs/\1|g' -e 's|\[[^]]*\](\([^)#]*\)[^)]*)|docs/reference/\1|g' |
 	tr -s '[:space:]' '\n' | sed '/^$/d' >"$tmp/written"
 diff "$tmp/written" "$tmp/explained" >"$tmp/diff" || {

@@ -127,10 +127,10 @@ static void test_pages(void **state)
     ni_finding_number all[NI_MAX_KINDS];
 
     (void)state;
-    assert_int_equal(ni_n_pages, ni_list_finding_kinds(all));
-    for (unsigned i = 0; i < ni_n_pages; i++) {
-        assert_string_equal(ni_pages[i].id, ni_finding_id(all[i]));
-        assert_true(strlen(ni_pages[i].text) > 40);
+    assert_int_equal(ni_finding_pages.n, ni_list_finding_kinds(all));
+    for (unsigned i = 0; i < ni_finding_pages.n; i++) {
+        assert_string_equal(ni_finding_pages.at[i].id, ni_finding_id(all[i]));
+        assert_true(strlen(ni_finding_pages.at[i].text) > 40);
     }
 }
 
