@@ -11,7 +11,7 @@
 #include "nccl_init/rdma.h"
 
 enum {
-    NI_MAX_WATCHED_IF = 64, /* interfaces; the rest is left out */
+    NI_MAX_WATCHED_IF = 64, /* interfaces; of more, those without a device are left out first */
     NI_WATCHED_GIDS = 32,   /* non-empty GID entries of a port; the rest is left out */
     NI_N_TRAFFIC_COUNTER = 27
 };
@@ -21,8 +21,11 @@ enum ni_trouble { NI_TROUBLE_RESENT, NI_TROUBLE_ERROR, NI_N_TROUBLE };
 struct ni_traffic_counter {
     const char *file; /* below ports/P */
     enum ni_trouble kind;
+    int64_t most; /* it stops there; 0: at a bound of its driver's, of 32 bits or more */
 };
 extern const struct ni_traffic_counter ni_traffic_counters[NI_N_TRAFFIC_COUNTER];
+/* Returns true if counter i, which has this value, stands at its most and counts no more. */
+bool ni_is_full_counter(unsigned i, struct ni_num value);
 
 /* The files that count a port's bytes. */
 enum ni_byte_source {

@@ -184,32 +184,75 @@ static void read_interface(const struct ni_dir *dir, struct ni_if_traffic *netif
 static struct ni_names
     names; /* of the directory that is listed now: 80 KiB are not for the stack */
 
+/* Returns true if the interface is that of the port: its function's, or one of its GIDs has it. */
+static bool is_ports_own(const struct ni_inventory *inv, const struct ni_port *port,
+                         const char *name)
+{
+    const struct ni_hca *h = &inv->hca[port->hca];
+
+    if (h->netdev >= 0 && strcmp(inv->netdev[h->netdev].name, name) == 0)
+        return true;
+    for (unsigned i = 0; i < port->n_gid; i++) {
+        if (strcmp(ni_port_gid(inv, port, i)->ndev, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The order in which interfaces are read: a host's network has one for each of its pods, and they are
+   not to displace those of its cards. */
+enum if_place { PLACE_RAIL, PLACE_DEVICE, PLACE_VIRTUAL, PLACE_NONE };
+
+static enum if_place place_of(const struct ni_root *root, const struct ni_inventory *inv,
+                              const struct ni_traffic *rails, const char *name)
+{
+    const struct ni_dir top = ni_dir_top(root);
+
+    /* the class also has a file, bonding_masters */
+    if (strcmp(name, "lo") == 0 || strcmp(name, "bonding_masters") == 0 ||
+        !ni_is_name(ni_span_of(name), NI_IF_NAME))
+        return PLACE_NONE;
+    for (unsigned i = 0; i < rails->n_rail; i++) {
+        if (is_ports_own(inv, &inv->port[rails->rail[i].port], name))
+            return PLACE_RAIL;
+    }
+    return ni_exists(&top, "sys/class/net/%s/device", name) == 0 ? PLACE_DEVICE : PLACE_VIRTUAL;
+}
+
+static void add_interface(const struct ni_root *root, struct ni_traffic *ret, const char *name)
+{
+    const struct ni_dir top = ni_dir_top(root);
+    struct ni_if_traffic *netif;
+
+    if (ret->n_if == NI_MAX_WATCHED_IF) {
+        ret->ifs_cut = true;
+        return;
+    }
+    netif = &ret->netif[ret->n_if++];
+    *netif = (struct ni_if_traffic){.ipoib = false};
+    (void)ni_copy(netif->name, sizeof(netif->name), name);
+    struct ni_dir dir = ni_dir_open(&top, "sys/class/net/%s", name);
+    read_interface(&dir, netif);
+    ni_dir_close(&dir);
+}
+
 /* Reads the interfaces of this namespace: the class lists no others (fs/sysfs, net_ns tag). */
-static void read_interfaces(const struct ni_root *root, struct ni_traffic *ret)
+static void read_interfaces(const struct ni_root *root, const struct ni_inventory *inv,
+                            struct ni_traffic *ret)
 {
     const struct ni_dir top = ni_dir_top(root);
     const int r = ni_list(&top, &names, "sys/class/net");
+    uint8_t place[NI_MAX_NAMES];
 
     ret->ifs_known = r < 0 ? ni_known_of(r) : NI_KNOWN;
     ret->ifs_cut = names.cut;
-    for (unsigned i = 0; r == 0 && i < names.n; i++) {
-        const char *name = names.name[i];
-        struct ni_if_traffic *netif = &ret->netif[ret->n_if];
-
-        /* the class also has a file, bonding_masters */
-        if (strcmp(name, "lo") == 0 || strcmp(name, "bonding_masters") == 0 ||
-            !ni_is_name(ni_span_of(name), NI_IF_NAME))
-            continue;
-        if (ret->n_if == NI_MAX_WATCHED_IF) {
-            ret->ifs_cut = true;
-            return;
+    for (unsigned i = 0; i < names.n; i++)
+        place[i] = (uint8_t)place_of(root, inv, ret, names.name[i]);
+    for (int p = PLACE_RAIL; p < PLACE_NONE; p++) {
+        for (unsigned i = 0; i < names.n; i++) {
+            if (place[i] == p)
+                add_interface(root, ret, names.name[i]);
         }
-        *netif = (struct ni_if_traffic){.ipoib = false};
-        (void)ni_copy(netif->name, sizeof(netif->name), name);
-        struct ni_dir dir = ni_dir_open(&top, "sys/class/net/%s", name);
-        read_interface(&dir, netif);
-        ni_dir_close(&dir);
-        ret->n_if++;
     }
 }
 
@@ -226,5 +269,5 @@ void ni_read_traffic(const struct ni_root *root, const struct ni_inventory *inv,
         *one = (struct ni_rail_traffic){.port = rail[ret->n_rail]};
         read_rail(root, inv, one);
     }
-    read_interfaces(root, ret);
+    read_interfaces(root, inv, ret);
 }

@@ -80,8 +80,10 @@ static void gain_rail(struct ni_watched_rail *rail, const struct ni_rail_traffic
     } else {
         rail->out.gone = rail->in.gone = true;
     }
-    for (unsigned i = 0; i < NI_N_TRAFFIC_COUNTER; i++)
-        gain(&rail->counter[i], before->counter[i], now->counter[i], ms);
+    for (unsigned i = 0; i < NI_N_TRAFFIC_COUNTER; i++) {
+        if (!ni_is_full_counter(i, before->counter[i]))
+            gain(&rail->counter[i], before->counter[i], now->counter[i], ms);
+    }
 }
 
 /* ---- interfaces ---- */
@@ -118,6 +120,7 @@ static void gain_interfaces(struct ni_watch *w, const struct ni_traffic *now, in
         const struct ni_if_traffic *is = &now->netif[i], *was = if_named(&w->last, is->name);
         struct ni_watched_if *netif = watched_if(w, is);
 
+        w->ifs_cut = w->ifs_cut || !netif;
         if (!netif || !was)
             continue;
         gain(&netif->out, was->out, is->out, ms);
@@ -202,6 +205,8 @@ void ni_watch_add(struct ni_watch *w, const struct ni_traffic *now)
 {
     const int64_t ms = now->at_ms - w->last.at_ms;
 
+    w->ifs_cut = w->ifs_cut || now->ifs_cut;
+    w->ifs_unlisted = w->ifs_unlisted || now->ifs_known != NI_KNOWN;
     if (w->looks == 0) {
         w->first = *now;
         w->n_rail = now->n_rail;
@@ -232,9 +237,20 @@ static int64_t busier(const struct ni_gain *out, const struct ni_gain *in)
     return larger(ni_gain_rate(out), ni_gain_rate(in));
 }
 
-static bool rail_carries(const struct ni_watched_rail *rail)
+/* Returns true if the counter is there, and was known for half of the time or more: then its rate is
+   that of all the time. */
+static bool is_whole(const struct ni_watch *w, const struct ni_gain *g, struct ni_num last)
 {
-    return busier(&rail->out, &rail->in) >= NI_CARRIES;
+    return last.known == NI_KNOWN && g->ms > 0 && g->ms >= w->ms - g->ms;
+}
+
+static bool rail_carries(const struct ni_watch *w, unsigned rail)
+{
+    const struct ni_watched_rail *is = &w->rail[rail];
+    const struct ni_rail_traffic *last = &w->last.rail[rail];
+
+    return (is_whole(w, &is->out, last->out) && ni_gain_rate(&is->out) >= NI_CARRIES) ||
+           (is_whole(w, &is->in, last->in) && ni_gain_rate(&is->in) >= NI_CARRIES);
 }
 
 /* Returns the reason for which a rail without a counter of bytes has none. */
@@ -251,19 +267,25 @@ static enum ni_untold why_none(const struct ni_rail_traffic *now, const struct n
     return NI_UNTOLD_NO_COUNTER;
 }
 
+/* Returns true if the counter was there once, and what it counted says too little. */
+static bool is_lost(const struct ni_watch *w, const struct ni_gain *g, struct ni_num last)
+{
+    return (g->ms > 0 || g->gone || g->back) && !is_whole(w, g, last);
+}
+
 enum ni_untold ni_rail_untold(const struct ni_watch *w, const struct ni_inventory *inv,
                               unsigned rail)
 {
     const struct ni_rail_traffic *now = &w->last.rail[rail];
     const struct ni_watched_rail *is = &w->rail[rail];
 
-    if (rail_carries(is))
+    if (rail_carries(w, rail))
         return NI_TOLD;
     if (now->full)
         return NI_UNTOLD_FULL;
-    if (is->out.ms > 0 && is->in.ms > 0)
+    if (is_whole(w, &is->out, now->out) && is_whole(w, &is->in, now->in))
         return NI_TOLD;
-    if (is->out.gone || is->in.gone || is->out.back || is->in.back)
+    if (is_lost(w, &is->out, now->out) || is_lost(w, &is->in, now->in))
         return NI_UNTOLD_LOST;
     if (now->source == NI_BYTES_NONE)
         return why_none(now, inv);
@@ -285,7 +307,9 @@ const char *ni_untold_text(enum ni_untold why)
         [NI_UNTOLD_NO_COUNTER] = "its driver counts no bytes",
         [NI_UNTOLD_UNREADABLE] = "its counters cannot be read",
         [NI_UNTOLD_FULL] = "its counter has 32 bits, and is full",
-        [NI_UNTOLD_LOST] = "its counters vanished or began anew meanwhile",
+        [NI_UNTOLD_LOST] =
+            "its counters were missing at the end, or were missing or began anew for "
+            "most of the time",
     };
 
     return text[why];
@@ -317,47 +341,9 @@ int64_t ni_rail_trouble(const struct ni_watch *w, unsigned rail, enum ni_trouble
 
 /* ---- the verdict ---- */
 
-/* Returns true if the interface is that of the rail: its function's, or one of its GIDs has it. */
-static bool is_rails_own(const struct ni_inventory *inv, const struct ni_port *port,
-                         const char *name)
-{
-    const struct ni_hca *h = &inv->hca[port->hca];
-
-    if (h->netdev >= 0 && strcmp(inv->netdev[h->netdev].name, name) == 0)
-        return true;
-    for (unsigned i = 0; i < port->n_gid; i++) {
-        if (strcmp(ni_port_gid(inv, port, i)->ndev, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Returns true if one has hardly more than the other: RDMA in software is in both, with headers. */
-static bool is_within(const struct ni_gain *one, const struct ni_gain *other)
-{
-    const int64_t a = ni_gain_rate(one), b = ni_gain_rate(other);
-
-    return a <= NI_CARRIES || a - a / 5 <= b;
-}
-
-/* Returns true if the bytes of the interface are those that its own rail has counted. */
-static bool is_explained(const struct ni_watch *w, const struct ni_inventory *inv,
-                         const struct ni_watched_if *netif)
-{
-    for (unsigned i = 0; i < w->n_rail && !netif->ipoib; i++) {
-        const struct ni_watched_rail *rail = &w->rail[i];
-
-        if (rail_carries(rail) &&
-            is_rails_own(inv, &inv->port[w->last.rail[i].port], netif->name) &&
-            is_within(&netif->out, &rail->out) && is_within(&netif->in, &rail->in))
-            return true;
-    }
-    return false;
-}
-
-/* Returns the interface that carries most; -1: none carries data. */
-static int busiest_interface(const struct ni_watch *w, const struct ni_inventory *inv,
-                             bool only_ipoib)
+/* Returns the interface that carries most; -1: none carries data. What a rail's own interface has are
+   sockets, too: no driver is known that counts RDMA in both. SoftRoCE has it in the interface alone. */
+static int busiest_interface(const struct ni_watch *w, bool only_ipoib)
 {
     int64_t most = NI_CARRIES - 1;
     int at = -1;
@@ -366,7 +352,7 @@ static int busiest_interface(const struct ni_watch *w, const struct ni_inventory
         const struct ni_watched_if *netif = &w->netif[i];
         const int64_t rate = busier(&netif->out, &netif->in);
 
-        if (rate > most && (netif->ipoib || !only_ipoib) && !is_explained(w, inv, netif)) {
+        if (rate > most && (netif->ipoib || !only_ipoib)) {
             most = rate;
             at = (int)i;
         }
@@ -374,7 +360,8 @@ static int busiest_interface(const struct ni_watch *w, const struct ni_inventory
     return at;
 }
 
-/* Returns true if three quarters or more of what the rails carry are the packets of IPoIB. */
+/* Returns true if three quarters or more of what the rails carry are the packets of IPoIB, and these
+   are data. */
 static bool is_by_ip(const struct ni_watch *w, const struct ni_watch_verdict *v)
 {
     const int64_t rails = v->out / 2 + v->in / 2;
@@ -386,7 +373,7 @@ static bool is_by_ip(const struct ni_watch *w, const struct ni_watch_verdict *v)
         if (w->netif[i].ipoib)
             ip += larger(out, 0) / 2 + larger(in, 0) / 2;
     }
-    return ip >= rails - rails / 4;
+    return ip >= rails - rails / 4 && busiest_interface(w, true) >= 0;
 }
 
 static int64_t add_rate(int64_t sum, int64_t rate)
@@ -399,26 +386,31 @@ struct ni_watch_verdict ni_watch_judge(const struct ni_watch *w, const struct ni
     struct ni_watch_verdict v = {.n_rail = w->n_rail};
 
     for (unsigned i = 0; i < w->n_rail; i++) {
-        const bool carries = rail_carries(&w->rail[i]);
+        const bool carries = rail_carries(w, i);
+        const enum ni_untold why = ni_rail_untold(w, inv, i);
 
         v.carrying += carries;
-        v.untold += ni_rail_untold(w, inv, i) != NI_TOLD;
+        v.untold += why != NI_TOLD;
         v.shared += carries && ni_rail_is_shared(w, inv, i);
-        v.out = add_rate(v.out, ni_gain_rate(&w->rail[i].out));
-        v.in = add_rate(v.in, ni_gain_rate(&w->rail[i].in));
+        if (why != NI_UNTOLD_LOST) {
+            v.out = add_rate(v.out, ni_gain_rate(&w->rail[i].out));
+            v.in = add_rate(v.in, ni_gain_rate(&w->rail[i].in));
+        }
         for (int k = 0; k < NI_N_TROUBLE; k++)
             v.trouble[k] = add_rate(v.trouble[k], ni_rail_trouble(w, i, (enum ni_trouble)k));
     }
     v.by_ip = v.carrying > 0 && is_by_ip(w, &v);
-    v.busiest = busiest_interface(w, inv, v.by_ip);
+    v.busiest = busiest_interface(w, false);
     /* in an ephemeral container nothing may tell which of the HCAs are the pod's */
     v.n_stranger = w->n_rail == 0 ? w->last.n_hca : 0;
     if (v.carrying > 0 && !v.by_ip)
         v.by = NI_CARRIED_BY_RAILS;
     else if (v.untold > 0 || v.n_stranger > 0)
         v.by = NI_CARRIER_UNKNOWN;
+    else if (v.busiest >= 0)
+        v.by = NI_CARRIED_BY_SOCKETS;
     else
-        v.by = v.busiest >= 0 ? NI_CARRIED_BY_SOCKETS : NI_CARRIED_BY_NOTHING;
+        v.by = w->ifs_cut || w->ifs_unlisted ? NI_CARRIER_UNKNOWN : NI_CARRIED_BY_NOTHING;
     return v;
 }
 
@@ -491,13 +483,13 @@ static unsigned put_names(struct ni_text *t, const struct ni_watch *w,
 
 static bool is_silent(const struct ni_watch *w, const struct ni_inventory *inv, unsigned rail)
 {
-    return ni_rail_untold(w, inv, rail) == NI_TOLD && !rail_carries(&w->rail[rail]);
+    return ni_rail_untold(w, inv, rail) == NI_TOLD && !rail_carries(w, rail);
 }
 
 static bool is_carrying_and_shared(const struct ni_watch *w, const struct ni_inventory *inv,
                                    unsigned rail)
 {
-    return rail_carries(&w->rail[rail]) && ni_rail_is_shared(w, inv, rail);
+    return rail_carries(w, rail) && ni_rail_is_shared(w, inv, rail);
 }
 
 /* Puts of which rails it cannot be told, and why: those that have the reason of the first one, and how
@@ -545,10 +537,9 @@ static void put_rails(struct ni_text *t, const struct ni_watch *w, const struct 
     }
 }
 
-static void put_busiest(struct ni_text *t, const struct ni_watch *w,
-                        const struct ni_watch_verdict *v)
+static void put_interface(struct ni_text *t, const struct ni_watch *w, int at)
 {
-    const struct ni_watched_if *netif = &w->netif[v->busiest];
+    const struct ni_watched_if *netif = &w->netif[at];
 
     ni_quote(t, netif->name);
     ni_put(t, " carries ");
@@ -558,18 +549,42 @@ static void put_busiest(struct ni_text *t, const struct ni_watch *w,
 static void put_sockets(struct ni_text *t, const struct ni_watch *w,
                         const struct ni_watch_verdict *v)
 {
-    put_busiest(t, w, v);
-    if (v->by_ip)
+    put_interface(t, w, v->busiest);
+    if (v->by_ip && w->netif[v->busiest].ipoib) {
         ni_put(t, " by IP over its rail, which carries little else");
-    else if (v->n_rail > 0)
+    } else if (v->by_ip) {
+        ni_put(t, ", and rails little but IP: ");
+        put_interface(t, w, busiest_interface(w, true));
+    } else if (v->n_rail > 0) {
         ni_put(t, ", no rail does");
-    else
+    } else {
         ni_put(t, "; there is no HCA");
+    }
+}
+
+/* Puts why it is not known that nothing carries data. */
+static void put_unwatched(struct ni_text *t, const struct ni_watch *w,
+                          const struct ni_watch_verdict *v)
+{
+    ni_put(t, "it cannot be told what carries data: ");
+    if (w->ifs_unlisted) {
+        ni_put(t, v->n_rail > 0 ? "no rail reaches 1 MB/s" : "there is no HCA");
+        ni_put(t, ", but the interfaces could not be listed");
+        return;
+    }
+    ni_put(t, v->n_rail > 0 ? "no rail and " : "there is no HCA, and ");
+    ni_putf(t,
+            "no interface that was watched reaches 1 MB/s, but there are more than %d interfaces",
+            NI_MAX_WATCHED_IF);
 }
 
 static void put_unknown(struct ni_text *t, const struct ni_watch *w, const struct ni_inventory *inv,
                         const struct ni_watch_verdict *v)
 {
+    if (v->n_stranger == 0 && v->untold == 0) {
+        put_unwatched(t, w, v);
+        return;
+    }
     ni_put(t, "it cannot be told whether rails carry data, ");
     if (v->n_stranger > 0)
         ni_putf(t, "for none of the %u HCA%s here is known to be this pod's: --hcas names them",
@@ -626,7 +641,7 @@ void ni_put_watch_sentence(struct ni_text *t, const struct ni_watch *w,
     }
     if (v->busiest >= 0 && v->by != NI_CARRIED_BY_SOCKETS) {
         ni_put(t, "; ");
-        put_busiest(t, w, v);
+        put_interface(t, w, v->busiest);
     }
     if (v->shared > 0 && v->by == NI_CARRIED_BY_RAILS) {
         ni_put(t, "; other pods' data may be in it: ");

@@ -51,6 +51,8 @@ struct ni_watch {
     int64_t ms; /* from the first to the last one */
     unsigned n_rail, n_if, n_change;
     bool changes_cut;
+    bool ifs_cut;      /* there were more interfaces than are watched */
+    bool ifs_unlisted; /* at a look they could not be listed */
     struct ni_watched_rail rail[NI_MAX_PORT];
     struct ni_watched_if netif[NI_MAX_WATCHED_IF];
     struct ni_gid_change change[NI_MAX_GID_CHANGE];
@@ -77,7 +79,7 @@ enum ni_untold {
     NI_UNTOLD_NO_COUNTER, /* its driver has no counter of bytes, or its firmware has none for a VF */
     NI_UNTOLD_UNREADABLE, /* there, but it cannot be read, or is no number */
     NI_UNTOLD_FULL,       /* a 32 bit counter stands at its most */
-    NI_UNTOLD_LOST,       /* it vanished, or went back between all looks */
+    NI_UNTOLD_LOST,       /* it is gone, or for most of the time was not there or went back */
     NI_N_UNTOLD
 };
 enum ni_untold ni_rail_untold(const struct ni_watch *w, const struct ni_inventory *inv,
@@ -92,16 +94,17 @@ enum ni_carrier {
     NI_CARRIED_BY_RAILS,
     NI_CARRIED_BY_SOCKETS, /* an interface carries data, no rail does */
     NI_CARRIED_BY_NOTHING,
-    NI_CARRIER_UNKNOWN /* no rail is seen to carry data, but of some it cannot be told */
+    NI_CARRIER_UNKNOWN /* no rail is seen to carry data, but of some it cannot be told; or nothing is,
+                          but not all interfaces were watched */
 };
 
 struct ni_watch_verdict {
     enum ni_carrier by;
     unsigned n_rail, carrying, untold;
     unsigned n_stranger; /* HCAs, none of which is known to be the pod's */
-    int64_t out, in;     /* bytes a second of all rails that can be told */
-    int busiest;         /* the interface that carries most, and enough; -1: none does */
-    bool by_ip;          /* the rails carry the IP packets of IPoIB, and little else */
+    int64_t out, in; /* bytes a second of all rails that can be told; of one that is lost, none */
+    int busiest;     /* the interface that carries most, and enough; -1: none does */
+    bool by_ip;      /* the rails carry the IP packets of IPoIB, and little else */
     int64_t trouble[NI_N_TROUBLE];
     unsigned shared; /* carrying rails that may have counted others */
 };

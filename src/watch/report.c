@@ -29,15 +29,26 @@ static const char *counter_name(unsigned i)
 
 /* ---- for people ---- */
 
-/* Puts a sum of the counters that the rail has; nothing if it has none. */
+/* Returns true if the rail has counters of that kind, and their sum is no zero that a full one hides.
+   */
+static bool is_trouble_known(const struct ni_watch *w, unsigned rail, enum ni_trouble kind)
+{
+    bool known = false, full = false;
+
+    for (unsigned i = 0; i < NI_N_TRAFFIC_COUNTER; i++) {
+        if (ni_traffic_counters[i].kind != kind)
+            continue;
+        known = known || w->rail[rail].counter[i].ms > 0;
+        full = full || ni_is_full_counter(i, w->last.rail[rail].counter[i]);
+    }
+    return known && (!full || ni_rail_trouble(w, rail, kind) > 0);
+}
+
+/* Puts the sum of the counters; nothing if it is not known. */
 static void put_trouble(struct ni_text *t, const struct ni_watch *w, unsigned rail,
                         enum ni_trouble kind)
 {
-    bool known = false;
-
-    for (unsigned i = 0; i < NI_N_TRAFFIC_COUNTER; i++)
-        known = known || (ni_traffic_counters[i].kind == kind && w->rail[rail].counter[i].ms > 0);
-    if (known)
+    if (is_trouble_known(w, rail, kind))
         ni_put_u64(t, (uint64_t)ni_rail_trouble(w, rail, kind));
 }
 
@@ -94,11 +105,18 @@ static void put_interfaces(struct ni_text *out, const struct ni_view *view,
             ni_put_u64(t, (uint64_t)netif->errors.sum);
     }
     ni_table_write(out, &table, view->colour);
-    if (w->last.ifs_cut)
-        ni_putf(out, "  more than %d interfaces: the rest is not watched\n", NI_MAX_WATCHED_IF);
 }
 
-/* Puts the counters that grew, a line for each rail. */
+/* Puts whether there may be interfaces that the table does not have. */
+static void put_unwatched(struct ni_text *out, const struct ni_watch *w)
+{
+    if (w->ifs_cut)
+        ni_putf(out, "  more than %d interfaces: the rest is not watched\n", NI_MAX_WATCHED_IF);
+    if (w->ifs_unlisted)
+        ni_put(out, "  the interfaces could not be listed\n");
+}
+
+/* Puts the counters that grew or are full, a line for each rail. */
 static void put_grown(struct ni_text *out, const struct ni_view *view, const struct ni_watch *w)
 {
     for (unsigned i = 0; i < w->n_rail; i++) {
@@ -110,6 +128,8 @@ static void put_grown(struct ni_text *out, const struct ni_view *view, const str
             if (g->sum > 0)
                 ni_putf(&line, "%s%s +%lld", line.len > 0 ? ", " : "", counter_name(k),
                         (long long)g->sum);
+            if (ni_is_full_counter(k, w->last.rail[i].counter[k]))
+                ni_putf(&line, "%s%s is full", line.len > 0 ? ", " : "", counter_name(k));
         }
         if (line.len == 0)
             continue;
@@ -152,6 +172,7 @@ void ni_put_watch(struct ni_text *out, const struct ni_view *view, const struct 
         put_rails(out, view, w);
     if (w->n_if > 0)
         put_interfaces(out, view, w);
+    put_unwatched(out, w);
     put_grown(out, view, w);
     put_changes(out, view, w);
     ni_put_watch_sentence(&sentence, w, view->inv, &v);
@@ -257,6 +278,12 @@ static void json_bytes(struct ni_json *j, const struct ni_gain *out, const struc
     ni_json_bool(j, "began_anew", out->back || in->back);
 }
 
+static void json_trouble(struct ni_json *j, const char *key, const struct ni_watch *w,
+                         unsigned rail, enum ni_trouble kind)
+{
+    ni_json_int_or_null(j, key, is_trouble_known(w, rail, kind), ni_rail_trouble(w, rail, kind));
+}
+
 static void json_counters(struct ni_json *j, const struct ni_watched_rail *rail)
 {
     ni_json_object(j, "counters");
@@ -281,8 +308,8 @@ static void json_rail(struct ni_json *j, const struct ni_inventory *inv, const s
     ni_json_text(j, "counted_by", source_words[w->last.rail[i].source]);
     ni_json_text(j, "untold", untold_words[ni_rail_untold(w, inv, i)]);
     ni_json_bool(j, "shared", ni_rail_is_shared(w, inv, i));
-    ni_json_int(j, "retransmissions", ni_rail_trouble(w, i, NI_TROUBLE_RESENT));
-    ni_json_int(j, "errors", ni_rail_trouble(w, i, NI_TROUBLE_ERROR));
+    json_trouble(j, "retransmissions", w, i, NI_TROUBLE_RESENT);
+    json_trouble(j, "errors", w, i, NI_TROUBLE_ERROR);
     json_counters(j, rail);
     ni_json_end(j);
 }
@@ -347,6 +374,7 @@ void ni_put_watch_json(struct ni_text *out, const struct ni_view *view, const st
         json_rail(j, view->inv, w, i);
     ni_json_end(j);
     json_interfaces(j, w);
+    ni_json_bool(j, "interfaces_complete", !w->ifs_cut && !w->ifs_unlisted);
     json_changes(j, view->inv, w);
     ni_json_end(j);
 }

@@ -153,7 +153,7 @@ static void look(const struct ni_context *ctx, struct watching *x)
     ni_watch_add(&x->all, &x->now);
 }
 
-/* Shows what the last look saw. 0, or -errno after saying what failed. */
+/* Shows what the last look saw. 0, or -errno after saying what failed, unless the reader went away. */
 static int show_look(struct ni_context *ctx, struct watching *x)
 {
     const char *path = ni_watch_options.prometheus;
@@ -165,8 +165,12 @@ static int show_look(struct ni_context *ctx, struct watching *x)
         if (r < 0)
             ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, NI_ERRNO(r));
     }
-    if (r == 0 && x->shows)
-        return write_rates(ctx, &x->step);
+    if (r == 0 && x->shows) {
+        r = write_rates(ctx, &x->step);
+        if (r < 0 && r != -EPIPE)
+            ni_say(ctx, NI_LOG_ERROR, "standard output: %s", NI_ERRNO(r));
+        return r;
+    }
     if (ni_watch_options.seconds > 0 && r == 0) {
         ni_putf(&line, "%lld of %u s:", (long long)(x->all.ms / 1000), ni_watch_options.seconds);
         ni_put_watch_line(&line, &ctx->inventory, &x->step);

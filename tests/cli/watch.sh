@@ -61,6 +61,8 @@ if command -v python3 >/dev/null; then
 fi
 "$bin" watch --for=1 >/dev/full 2>err && status=0 || status=$?
 matches "a full disk" "1 *standard output: *" "$status $(cat err)"
+timeout 20 "$bin" watch --every=0.2 >/dev/full 2>err && status=0 || status=$?
+matches "a full disk, while it lasts" "1 *standard output: *" "$status $(cat err)"
 "$bin" watch --for=1 --prometheus="$dir/none/metrics" >out 2>err && status=0 || status=$?
 matches "a file that cannot be written" "1 *none/metrics: *" "$status $(cat err)"
 "$bin" watch --for=1 --prometheus=metrics >out 2>err

@@ -86,19 +86,52 @@ static void test_ipoib(void **state)
                 "net1 carries 9.00 GB/s by IP over its rail, which carries little else");
 }
 
-/* RDMA in software below a function: its bytes are in those of its interface, with headers. */
-static void test_software_below_function(void **state)
+static void look_ipoib(long long rail, long long ipoib, long long eth0)
 {
+    begin("InfiniBand");
+    for (int i = 0; i < 2; i++) {
+        data(AT("3"), i * rail, i * rail);
+        data(AT("4"), 0, 0);
+        traffic("net1", "32", i * ipoib, i * ipoib);
+        traffic("eth0", "1", i * eth0, 0);
+        look(1000 + i * 1000);
+    }
+}
+
+static void test_ipoib_bounds(void **state)
+{
+    (void)state;
+    /* the rail reaches 1 MB/s with its headers, IPoIB without them does not */
+    look_ipoib(1090000, 986000, 0);
+    assert_says(NI_CARRIED_BY_RAILS,
+                "1 of 2 rails carries data, 1.09 MB/s out and 1.09 MB/s in; mlx5_4/1 carries none");
+    /* most goes elsewhere */
+    look_ipoib(2 * 1000000, 1900000, 5 * G);
+    assert_says(NI_CARRIED_BY_SOCKETS,
+                "eth0 carries 5.00 GB/s, and rails little but IP: net1 carries 1.90 MB/s");
+}
+
+/* Drivers count RDMA for the rail alone: what the rail's own interface has are sockets. */
+static void test_sockets_beside_rail(void **state)
+{
+    struct ni_watch_verdict v;
+
     (void)state;
     begin("Ethernet");
     for (int i = 0; i < 2; i++) {
-        data(AT("3"), i * 2 * G, i * G);
-        data(AT("4"), 0, 0);
-        traffic("net1", "1", i * 2080000000LL, i * 1050000000LL);
+        data(AT("3"), i * 749000000LL, i * 749000000LL);
+        data(AT("4"), i * 749000000LL, 0);
+        traffic("net1", "1", i * 1600000000LL, i * 824000000LL);
         look(1000 + i * 1000);
     }
     assert_says(NI_CARRIED_BY_RAILS,
-                "1 of 2 rails carries data, 2.00 GB/s out and 1.00 GB/s in; mlx5_4/1 carries none");
+                "2 of 2 rails carry data, 1.49 GB/s out and 749 MB/s in; net1 carries 1.60 GB/s");
+    v = ni_watch_judge(&seen, &pod.inv);
+    assert_true(ni_watch_is_half(&seen, &v));
+    /* nearly as much as its rail */
+    seen.netif[0].out.sum = 824000000LL;
+    assert_says(NI_CARRIED_BY_RAILS,
+                "2 of 2 rails carry data, 1.49 GB/s out and 749 MB/s in; net1 carries 824 MB/s");
 }
 
 static void test_untold(void **state)
@@ -200,6 +233,60 @@ static void test_back(void **state)
     assert_int_equal(ni_rail_untold(&seen, &pod.inv, 1), NI_TOLD);
 }
 
+/* A rate of a part of the time says nothing of all of it. */
+static void test_rail_lost(void **state)
+{
+    (void)state;
+    begin("Ethernet");
+    for (int i = 0; i < 11; i++) {
+        if (i < 3)
+            data(AT("3"), i * G / 10, 0);
+        data(AT("4"), 0, 0);
+        look(1000 + i * 200);
+    }
+    assert_int_equal(ni_rail_untold(&seen, &pod.inv, 0), NI_UNTOLD_LOST);
+    assert_says(
+        NI_CARRIER_UNKNOWN,
+        "it cannot be told whether rails carry data, mlx5_3/1: its counters were missing at "
+        "the end, or were missing or began anew for most of the time");
+    /* nor does that of one which came late */
+    memset(&seen, 0, sizeof(seen));
+    for (int i = 0; i < 11; i++) {
+        if (i > 7)
+            data(AT("3"), i * G / 10, 0);
+        data(AT("4"), 0, 0);
+        look(1000 + i * 200);
+    }
+    assert_int_equal(ni_rail_untold(&seen, &pod.inv, 0), NI_UNTOLD_LOST);
+    assert_int_equal(ni_watch_judge(&seen, &pod.inv).carrying, 0);
+    /* a short gap does no harm */
+    memset(&seen, 0, sizeof(seen));
+    for (int i = 0; i < 11; i++) {
+        if (i != 5)
+            data(AT("3"), i * G / 10, 0);
+        data(AT("4"), 0, 0);
+        look(1000 + i * 200);
+    }
+    assert_says(NI_CARRIED_BY_RAILS,
+                "1 of 2 rails carries data, 500 MB/s out and 0 B/s in; mlx5_4/1 carries none");
+}
+
+/* Somebody sets the counters to zero again and again. */
+static void test_reset_often(void **state)
+{
+    static const int counted[] = {9000, 4, 3, 2, 1, 0, 400};
+
+    (void)state;
+    begin("Ethernet");
+    for (unsigned i = 0; i < NI_COUNT(counted); i++) {
+        data(AT("3"), counted[i] * 4LL, counted[i] * 4LL);
+        data(AT("4"), 0, 0);
+        look(1000 + i * 1000);
+    }
+    assert_int_equal(ni_rail_untold(&seen, &pod.inv, 0), NI_UNTOLD_LOST);
+    assert_int_equal(ni_watch_judge(&seen, &pod.inv).by, NI_CARRIER_UNKNOWN);
+}
+
 static void other(const char *out, const char *in, enum ni_byte_source source)
 {
     begin("Ethernet");
@@ -260,6 +347,27 @@ static void test_troubles(void **state)
         NI_CARRIED_BY_RAILS,
         "2 of 2 rails carry data, 4.00 GB/s out and 0 B/s in; 12 retransmissions; 1 error; GID 3 "
         "of mlx5_3/1 and 1 other changed");
+}
+
+/* The counters of InfiniBand's ports stop at their most. */
+static void test_full_troubles(void **state)
+{
+    (void)state;
+    begin("Ethernet");
+    for (int i = 0; i < 3; i++) {
+        data(AT("3"), i * 2 * G, 0);
+        data(AT("4"), i * 2 * G, 0);
+        line("f %s/counters/symbol_error 65535", AT("3"));
+        line("f %s/counters/link_downed %d", AT("3"), i == 0 ? 250 : 255);
+        line("f %s/counters/local_link_integrity_errors 15", AT("3"));
+        line("f %s/counters/excessive_buffer_overrun_errors 14", AT("3"));
+        look(1000 + i * 1000);
+    }
+    assert_int_equal(seen.rail[0].counter[9].ms, 0);   /* symbol_error */
+    assert_int_equal(seen.rail[0].counter[11].sum, 5); /* it grew until it was full */
+    assert_int_equal(seen.rail[0].counter[11].ms, 1000);
+    assert_int_equal(seen.rail[0].counter[13].ms, 0);
+    assert_int_equal(seen.rail[0].counter[14].ms, 2000);
 }
 
 /* A row that does not parse is no change. */
@@ -327,6 +435,49 @@ static void test_many_interfaces(void **state)
     traffic("net9", "1", 71 * G, 0);
     look(3000);
     assert_int_equal(ni_gain_rate(&seen.netif[1].out), G);
+}
+
+/* A host's network has the interfaces of all its pods. */
+static void test_interfaces_of_host(void **state)
+{
+    (void)state;
+    begin("Ethernet");
+    for (int i = 0; i < 2; i++) {
+        data(AT("3"), 0, 0);
+        data(AT("4"), 0, 0);
+        for (int k = 0; k < 70; k++) {
+            char name[16];
+
+            snprintf(name, sizeof(name), "cali%d", k);
+            traffic(name, "1", 0, 0);
+        }
+        traffic("eth0", "1", i * G, 0);
+        line("d sys/class/net/eth0/device");
+        traffic("net1", "1", i * 2000000, 0); /* a rail's, and no device of its own is shown */
+        look(1000 + i * 1000);
+    }
+    assert_string_equal(seen.netif[0].name, "net1");
+    assert_says(NI_CARRIED_BY_SOCKETS, "eth0 carries 1.00 GB/s, no rail does");
+    for (unsigned i = 0; i < seen.n_if; i++)
+        seen.netif[i].out.sum = 0;
+    assert_says(NI_CARRIER_UNKNOWN,
+                "it cannot be told what carries data: no rail and no interface that was watched "
+                "reaches 1 MB/s, but there are more than 64 interfaces");
+}
+
+static void test_interfaces_unlisted(void **state)
+{
+    (void)state;
+    begin("Ethernet");
+    for (int i = 0; i < 2; i++) {
+        data(AT("3"), 0, 0);
+        data(AT("4"), 0, 0);
+        line("e sys/class/net EACCES");
+        look(1000 + i * 1000);
+    }
+    assert_says(NI_CARRIER_UNKNOWN,
+                "it cannot be told what carries data: no rail reaches 1 MB/s, but the interfaces "
+                "could not be listed");
 }
 
 static void test_shared(void **state)
@@ -445,14 +596,28 @@ static void test_which(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rails),     cmocka_unit_test(test_sockets),
-        cmocka_unit_test(test_ipoib),     cmocka_unit_test(test_software_below_function),
-        cmocka_unit_test(test_untold),    cmocka_unit_test(test_odd_counters),
-        cmocka_unit_test(test_back),      cmocka_unit_test(test_drivers),
-        cmocka_unit_test(test_troubles),  cmocka_unit_test(test_gid_unreadable),
-        cmocka_unit_test(test_gid_bound), cmocka_unit_test(test_many_interfaces),
-        cmocka_unit_test(test_shared),    cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_rates),     cmocka_unit_test(test_half),
+        cmocka_unit_test(test_rails),
+        cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_ipoib),
+        cmocka_unit_test(test_ipoib_bounds),
+        cmocka_unit_test(test_sockets_beside_rail),
+        cmocka_unit_test(test_rail_lost),
+        cmocka_unit_test(test_reset_often),
+        cmocka_unit_test(test_interfaces_of_host),
+        cmocka_unit_test(test_interfaces_unlisted),
+        cmocka_unit_test(test_full_troubles),
+        cmocka_unit_test(test_untold),
+        cmocka_unit_test(test_odd_counters),
+        cmocka_unit_test(test_back),
+        cmocka_unit_test(test_drivers),
+        cmocka_unit_test(test_troubles),
+        cmocka_unit_test(test_gid_unreadable),
+        cmocka_unit_test(test_gid_bound),
+        cmocka_unit_test(test_many_interfaces),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_half),
         cmocka_unit_test(test_which),
     };
 

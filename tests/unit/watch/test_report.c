@@ -98,9 +98,55 @@ static void test_json(void **state)
     rail = json_array_get(member(top, "rails"), 1);
     assert_true(json_is_null(member(rail, "out_bytes_per_second")));
     assert_string_equal(json_string_value(member(rail, "untold")), "namespace");
+    /* it has no counter of that kind */
+    assert_true(json_is_null(member(rail, "retransmissions")));
+    assert_true(json_is_null(member(rail, "errors")));
+    assert_true(json_is_true(member(top, "interfaces_complete")));
     change = json_array_get(member(top, "gid_changes"), 0);
     assert_string_equal(json_string_value(member(change, "was")), "10.0.1.5");
     assert_true(json_is_null(member(change, "is")));
+    json_decref(top);
+}
+
+/* No error was seen, but one counter would not have shown it. */
+static void test_full(void **state)
+{
+    const struct ni_view view = view_of();
+
+    (void)state;
+    begin("Ethernet");
+    memset(&seen, 0, sizeof(seen));
+    for (int i = 0; i < 2; i++) {
+        data(AT("3"), i * 3 * G, i * 2 * G);
+        line("f %s/counters/symbol_error 65535", AT("3"));
+        line("f %s/counters/link_downed 255", AT("3"));
+        line("f %s/counters/port_rcv_errors 7", AT("3"));
+        line("f %s/hw_counters/packet_seq_err 7", AT("3"));
+        look(1000 + i * 1000);
+    }
+    ni_put_watch(&out, &view, &seen);
+    assert_has("mlx5_3/1  ACTIVE  3.00 GB/s  2.00 GB/s  0                -       -\n");
+    assert_has("  mlx5_3/1: symbol_error is full, link_downed is full\n");
+}
+
+static void test_interfaces_incomplete(void **state)
+{
+    const struct ni_view view = view_of();
+    json_t *top;
+
+    (void)state;
+    begin("Ethernet");
+    for (int i = 0; i < 2; i++) {
+        line("e sys/class/net EACCES");
+        look(1000 + i * 1000);
+    }
+    ni_put_watch(&out, &view, &seen);
+    assert_has("  the interfaces could not be listed\n");
+    ni_free_text(&out);
+    out = ni_long_text();
+    ni_put_watch_json(&out, &view, &seen);
+    top = json_loads(out.buf, JSON_REJECT_DUPLICATES, NULL);
+    assert_true(json_is_false(member(top, "interfaces_complete")));
     json_decref(top);
 }
 
@@ -136,6 +182,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_interfaces_incomplete, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_metrics, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_line, set_up, tear_down),
     };

@@ -103,7 +103,8 @@ ip netns exec podA ib_write_bw -F -s $size -D 300 -d mlx5_0 -x "$a" >/tmp/server
 wait_for 60 listening podA 18515
 ip netns exec podB ib_write_bw -F -s $size -D 300 -d mlx5_1 -x "$b" 10.5.0.1 >/tmp/client 2>&1 &
 sleep 2
-matches "the status" "0 1 of 1 rail carries data, *" "$(watched podB --strict)"
+# SoftRoCE's packets are the interface's, too; a real driver counts them for the rail alone
+matches "the status" "0 1 of 1 rail carries data, *; net1 carries *" "$(watched podB)"
 # as an ephemeral container: without devices and variables, in the pod's network
 matches "nothing tells it which HCA is the pod's" "*cannot be told*, for none of the 1 HCA here is known *: --hcas names them; net1 *" \
     "$(container podB -- "$P" watch --for=1s 2>&1 | tail -n 1)"
