@@ -299,6 +299,9 @@ const char *ni_untold_text(enum ni_untold why)
 {
     static const char elsewhere[] = "no counters are shown here; while RDMA devices are shared by "
                                     "network namespaces, only the host's network has them";
+    static const char lost[] =
+        "its counters were missing at the end, or were missing or began anew "
+        "for most of the time";
     static const char *const text[NI_N_UNTOLD] = {
         [NI_TOLD] = "",
         [NI_UNTOLD_SOFTWARE] =
@@ -307,9 +310,7 @@ const char *ni_untold_text(enum ni_untold why)
         [NI_UNTOLD_NO_COUNTER] = "its driver counts no bytes",
         [NI_UNTOLD_UNREADABLE] = "its counters cannot be read",
         [NI_UNTOLD_FULL] = "its counter has 32 bits, and is full",
-        [NI_UNTOLD_LOST] =
-            "its counters were missing at the end, or were missing or began anew for "
-            "most of the time",
+        [NI_UNTOLD_LOST] = lost,
     };
 
     return text[why];
