@@ -84,7 +84,7 @@ said 125 'a demand is not met' "--selftest=require, but the image's libibverbs d
 
 section 'no libibverbs, no glibc'
 image bookworm-glibc
-said 0 'no libibverbs' 'image.untried: --try=image *not tried: none is complete on the loader.s path; *libibverbs.so.1: cannot open shared object file' \
+said 0 'no libibverbs' 'image.untried: --try=image *not tried: none is complete on the loader?s path; *libibverbs.so.1: cannot open shared object file' \
     inside bookworm-glibc /bin/nccl-init selftest --try=image
 image musl
 said 0 'musl' 'not tried: this image has no glibc (/lib64/ld-linux-x86-64.so.2), which nccl-init-try needs' \
