@@ -108,7 +108,8 @@ fi
 podman volume create shared >/dev/null
 start -v shared:/shared:suid localhost/nccl-init:caps install /shared 2>"$dir/err"
 same "install: status" 0 $?
-same "install: told" "nccl-init: installed /shared/nccl-init, mode 0755, with its file capabilities" "$(cat "$dir/err")"
+same "install: told" "nccl-init: installed /shared/nccl-init, mode 0755, with its file capabilities
+nccl-init: installed /shared/nccl-init-try, for --try=image" "$(cat "$dir/err")"
 mnt=$(podman volume inspect --format '{{.Mountpoint}}' shared)
 same "install: the copy's capabilities" "cap_ipc_lock,cap_sys_resource=p" "$(getcap "$mnt/nccl-init" | sed 's/^[^ ]* //')"
 out=$(start -v shared:/shared:ro --entrypoint /shared/nccl-init localhost/show -- /show 2>"$dir/err")
