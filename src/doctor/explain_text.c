@@ -259,7 +259,7 @@ static void put_notes(struct ni_text *out, unsigned flags)
         ni_put_paragraph(out, 0,
                          "It usually follows from a fault of another process: `nccl-init log "
                          "FILE...` with the logs of all ranks finds that.");
-    if ((flags & (NO_GDR | WHY | LATE | OF_NET | IF_FAILED | NI_PATTERN_LAST)) != 0)
+    if ((flags & NI_PATTERN_DEPENDS) != 0)
         ni_put_paragraph(out, 0,
                          "Alone it may be harmless: `nccl-init log FILE` judges it with the other "
                          "lines.");

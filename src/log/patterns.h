@@ -136,7 +136,9 @@ enum {
     WEAK = 16384,     /* its words also stand in lines that do not matter */
     /* whole words: no letter, digit, '_' or '=' stands beside them */
     WORD = 32768,
-    IN_ORDER = 65536 /* harmless if all ranks ended in order and nothing failed */
+    IN_ORDER = 65536, /* harmless if all ranks ended in order and nothing failed */
+    /* those by which other lines of the log may make it harmless */
+    NI_PATTERN_DEPENDS = NO_GDR | WHY | LATE | OF_NET | IF_FAILED | NI_PATTERN_LAST | IN_ORDER
 };
 
 enum {

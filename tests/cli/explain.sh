@@ -51,6 +51,7 @@ matches "a variable of a library" "*The rule ?for.libraries?*" "$("$bin" explain
 matches "the cause stands in another line" "log.pinned*" "$("$bin" explain "unhandled system error
 node1:215:330 [0] NCCL WARN Call to ibv_create_cq failed with error Cannot allocate memory")"
 matches "what follows from others says so" "*usually follows from a fault of another process*" "$("$bin" explain unhandled system error)"
+matches "what other lines may excuse says so" "*Alone it may be harmless*" "$("$bin" explain "UCX ERROR mlx5dv_devx_obj_create(CQ) failed, syndrome 0x0")"
 same "at most three" yes "$([ "$("$bin" explain memory registration limit of the container | grep -c '^perhaps ')" -le 3 ] && echo yes)"
 "$bin" explain >"$dir/all"
 same "all: groups" 6 "$(grep -c '^[A-Z]' "$dir/all")"
