@@ -60,8 +60,10 @@ static void put_rail_fact(struct ni_text *t, enum fact fact, const struct ni_rai
 {
     if (fact == LINK && r->link == NI_LINK_IB)
         ni_put(t, "InfiniBand");
-    if (fact == LINK && r->link == NI_LINK_ROCE && !ni_ip_is_zero(r->gid))
-        ni_putf(t, "RoCE %s %s", r->v2 ? "v2" : "v1", ni_ip_is_v4(r->gid) ? "IPv4" : "IPv6");
+    if (fact == LINK && r->link == NI_LINK_ROCE && !ni_ip_is_zero(r->gid)) {
+        ni_put(t, r->v2 ? "RoCE v2 " : "RoCE v1 ");
+        ni_put(t, ni_ip_is_v4(r->gid) ? "IPv4" : "IPv6");
+    }
     if (fact == PATH_MTU && r->link == NI_LINK_IB && r->path_mtu > 0)
         ni_putf(t, "%u", r->path_mtu);
     if (fact == MTU && r->link != NI_LINK_IB && r->netdev_mtu.known == NI_KNOWN)
@@ -406,24 +408,32 @@ static unsigned count_paths(const struct ni_job *job, unsigned rail)
     return n;
 }
 
-/* Finds the subnet that most pods reach, and judges by it: asks again with the first rail of each
-   group as the measure, the largest group first. */
+/* Asks for the subnets again, where those that are reached from this pod's rail count as its own. Returns
+   true if most pods then answer alike. */
+static bool is_main_subnet(struct census *c, unsigned rank)
+{
+    c->most = &c->job->pod[rank].rail[c->rail];
+    c->n = 0;
+    c->known = 0;
+    ask_all(c);
+    return c->n < 2 || c->group[c->n - 1].n * 2 > c->known;
+}
+
+/* Finds the subnet that most pods reach, and leaves the answers that it gives. The first pod of each
+   group says what it reaches, beginning with the largest group, which is the last one; if none is the
+   main one, the answers by the smallest group stay. */
 static void find_main_subnet(struct census *c)
 {
+    const unsigned groups = c->n;
     unsigned first[GROUPS];
-    unsigned left = c->n > 1 ? c->n : 0;
 
-    for (unsigned i = 0; i < left; i++)
+    for (unsigned i = 0; i < groups; i++)
         first[i] = c->group[i].who[0];
-    while (left > 0) {
-        left--;
-        c->most = &c->job->pod[first[left]].rail[c->rail];
-        c->n = 0;
-        c->known = 0;
-        ask_all(c);
-        if (c->n < 2 || c->group[c->n - 1].n * 2 > c->known)
-            break;
-    }
+    if (groups < 2) /* all reach each other already */
+        return;
+    for (unsigned i = groups; i > 0; i--)
+        if (is_main_subnet(c, first[i - 1]))
+            return;
 }
 
 /* Counts the rails that the pod has: a gap stands for a rail that only others have. */
@@ -535,14 +545,27 @@ static void put_shared(const struct census *c, struct ni_text *t)
     }
 }
 
-/* Puts the difference in words. */
+/* Returns true for verdicts that two pods have together, so that they do not show which one is at
+   fault. */
+static bool needs_a_third(enum ni_rail_verdict verdict)
+{
+    return verdict >= NI_RAIL_GOOD && verdict <= NI_RAIL_PATH;
+}
+
+/* Puts how many pairs failed, if these are more than the pods that are named have: a pair counts once
+   for each direction. */
+static void put_more_pairs(const struct census *c, struct ni_text *t)
+{
+    const unsigned pairs = count_paths(c->job, c->rail);
+
+    if (pairs > 2 * c->known)
+        ni_putf(t, PAIRS, pairs);
+}
+
+/* Puts the difference in words: what it is about, who differs how, and what explains it. */
 static void put_difference(const struct census *c, struct ni_text *t)
 {
-    const enum ni_rail_verdict verdict = c->q->verdict;
-    const unsigned pairs = verdict == NI_RAIL_PATH ? count_paths(c->job, c->rail) : 0;
-
-    /* two pods do not show which one is at fault */
-    if (c->pods == 2 && verdict >= NI_RAIL_GOOD && verdict <= NI_RAIL_PATH)
+    if (c->pods == 2 && needs_a_third(c->q->verdict))
         ni_put(t, "between two pods (either may be at fault): ");
     ni_put(t, c->q->name);
     if (c->q->fact == FAULT)
@@ -550,8 +573,8 @@ static void put_difference(const struct census *c, struct ni_text *t)
     put_groups(c, t);
     if (c->q->id == NI_F_JOB_RAILS_DIFFER)
         put_left_out(c->job, t);
-    if (pairs > 2 * c->known) /* a pair counts once for each direction */
-        ni_putf(t, PAIRS, pairs);
+    if (c->q->verdict == NI_RAIL_PATH)
+        put_more_pairs(c, t);
 }
 
 /* Asks one question about one rail; *to: the finding, if the pods differ in a way that matters. */

@@ -128,8 +128,10 @@ void ni_crowd_seat(struct ni_crowd *c, unsigned at, unsigned rank)
 
 void ni_crowd_send(struct ni_crowd *c, unsigned at, enum ni_message_type type)
 {
+    struct ni_conn *conn = &c->conn[at];
+
     c->out.type = type;
-    if (!ni_message_send(c->conn[at].fd, &c->conn[at].auth, &c->out) || type == NI_MSG_NO)
+    if (!ni_message_send(conn->fd, &c->room, &conn->auth, &c->out) || type == NI_MSG_NO)
         ni_crowd_drop(c, at);
 }
 
@@ -173,7 +175,7 @@ static void read_some(struct ni_crowd *c, unsigned at, bool ends)
     struct ni_conn *conn = &c->conn[at];
     const bool pod = at < c->ranks;
     const size_t most = pod ? NI_MEET_MESSAGE : NI_MEET_HELLO;
-    const int r = ni_message_receive(conn->fd, most, &conn->auth, &c->in);
+    const int r = ni_message_receive(conn->fd, most, &c->room, &conn->auth, &c->in);
 
     if (r == 0 && conn->due_ms == INT64_MAX)
         conn->due_ms = ni_now_ms() + SLOW_MS;

@@ -33,6 +33,7 @@ struct ni_crowd {
     char stranger[NI_IP_TEXT];      /* where the last of them came from */
     const struct ni_secret *secret; /* NULL: nothing is authenticated */
     struct ni_message in, out;      /* the last one that came; the next one to send */
+    struct ni_wire_room room;       /* of the one that is sent or received now */
     /* Takes a message of connection `at`. NULL: a pod sent something that is no message. */
     void (*take)(void *arg, unsigned at, const struct ni_message *m);
     /* Notes that a pod has no connection any more. */

@@ -169,7 +169,8 @@ static bool take_host(const struct search *s, const struct row *row)
 {
     const char *given = s->options->peers;
     const char *set = get(s, row->host) ? row->host : row->or_host;
-    const char *name = given ? "--peers" : set, *told = given ? given : get(s, name);
+    const char *name = given ? "--peers" : set;
+    const char *told = given ? given : get(s, name);
     char *host = s->to->host;
     struct ni_text t;
     uint64_t port = s->to->port;

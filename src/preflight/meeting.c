@@ -613,14 +613,14 @@ static void report_rendezvous(struct coordinator *h)
 {
     /* other jobs reach this pod 0, and nothing tells them apart */
     const bool mixes = h->m->host_network && !h->m->secret;
+    const ni_finding_number key = mixes ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME;
 
     if (h->crowd.strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
                   "%u connection%s came without the key or secret of the job; the last one from %s",
                   h->crowd.strangers, ni_plural(h->crowd.strangers), h->crowd.stranger);
     if (h->m->party->named)
-        ni_report(h->f, mixes ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
-                  "the job has no key but the name of pod 0%s",
+        ni_report(h->f, key, "key", "the job has no key but the name of pod 0%s",
                   mixes ? ", whose address all jobs of its node have" : "");
 }
 

@@ -49,6 +49,7 @@ static struct participant {
     bool reached;
     bool begun;            /* waiting for pods is over, so the participant cannot connect anew */
     struct ni_message msg; /* the last message, sent or received */
+    struct ni_wire_room room;
     struct ni_text why;
 } participant; /* of this process */
 
@@ -100,8 +101,8 @@ static int await_answer(struct participant *l, enum ni_message_type type, int64_
 {
     for (;;) {
         const int64_t silent_ms = ni_now_ms() + limit_ms;
-        const int r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms,
-                                       &l->auth, &l->msg);
+        const int64_t until_ms = silent_ms < l->until_ms ? silent_ms : l->until_ms;
+        const int r = ni_message_await(l->fd, until_ms, &l->room, &l->auth, &l->msg);
 
         /* a message that comes instead of the nonce is not proven: it does not extend the wait */
         if (r < 0 || l->msg.type != NI_MSG_ALIVE || type == NI_MSG_NONCE)
@@ -135,7 +136,7 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
     int r = -ECONNRESET;
 
     l->msg.type = type;
-    if (ni_message_send(l->fd, &l->auth, &l->msg))
+    if (ni_message_send(l->fd, &l->room, &l->auth, &l->msg))
         r = await_answer(l, type, limit_ms);
     if (r < 0)
         return fail_without_answer(l, r);
@@ -157,14 +158,11 @@ static void let_work(struct participant *l, enum ni_rail_work what, int64_t limi
         ;
 }
 
-/* Does what pod 0's message tells the rails to do, in the roles that it names. The message then
-   becomes the answer. Each rail number that wire.c lets through has a task; if this pod has no
-   processes there are no tasks, and nothing is done. */
-static void do_work(struct participant *l)
+/* Gives each rail its part of what pod 0 asks for: nothing, or the roles of its items. Each rail
+   number that wire.c lets through has a task. */
+static void assign_work(struct participant *l)
 {
-    static const struct ni_rail_end none;
-    struct ni_message *m = &l->msg;
-    const unsigned n_item = l->rails.n > 0 ? m->n_item : 0;
+    const struct ni_message *m = &l->msg;
 
     for (unsigned i = 0; i < l->rails.n; i++) {
         struct ni_rail_task *task = &l->rails.task[i];
@@ -176,7 +174,7 @@ static void do_work(struct participant *l)
         task->n_queue = NI_MAX_QUEUES;
         task->small = m->small;
     }
-    for (unsigned i = 0; i < n_item; i++) {
+    for (unsigned i = 0; i < m->n_item; i++) {
         const struct ni_item *it = &m->item[i];
         struct ni_rail_task *task = &l->rails.task[it->own];
 
@@ -188,14 +186,33 @@ static void do_work(struct participant *l)
             task->batch = it->batch;
         task->peer[it->role] = it->end;
     }
-    let_work(l, m->work, NI_RAIL_MS + 3 * (int64_t)move_ms(l, m->move_ms));
-    for (unsigned i = 0; i < n_item; i++) {
+}
+
+/* Makes pod 0's message the answer to it: its items get the results, and the ends of new queue pairs. */
+static void collect_work(struct participant *l)
+{
+    static const struct ni_rail_end none;
+    struct ni_message *m = &l->msg;
+
+    for (unsigned i = 0; i < m->n_item; i++) {
         struct ni_item *it = &m->item[i];
         const struct ni_rail_task *task = &l->rails.task[it->own];
 
         it->result = task->result[it->role];
         it->end = m->work < NI_WORK_CONNECT ? task->own[it->role] : none;
     }
+}
+
+/* Does what pod 0's message tells the rails to do. The message then becomes the answer. */
+static void do_work(struct participant *l)
+{
+    const struct ni_message *m = &l->msg;
+
+    if (l->rails.n == 0) /* this pod has no processes for them */
+        return;
+    assign_work(l);
+    let_work(l, m->work, NI_RAIL_MS + 3 * (int64_t)move_ms(l, m->move_ms));
+    collect_work(l);
 }
 
 /* Starts a process for each rail and lets it open its device; a rail that cannot be tried says

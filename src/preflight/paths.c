@@ -118,9 +118,16 @@ static bool has_bad_port(const struct ni_job *job, const struct ni_pair *pair)
     return ni_is_bad_port(job, pair->from, pair->rail) || ni_is_bad_port(job, pair->to, pair->rail);
 }
 
-static bool takes_part(const struct ni_pair_result *x, unsigned q)
+/* Returns the queue pairs of a pair that have a result, as bits. */
+static unsigned queues_of(const struct ni_pair_result *x)
 {
-    return q < x->n_queue && (x->queues == 0 || (x->queues & 1U << q));
+    return (1U << x->n_queue) - 1;
+}
+
+/* Returns those of them that were asked for. */
+static unsigned tried_queues(const struct ni_pair_result *x)
+{
+    return x->queues == 0 ? queues_of(x) : x->queues & queues_of(x);
 }
 
 /* Returns the slower direction of a pair, in parts of the rate. */
@@ -189,16 +196,16 @@ static void suspect(struct ni_pair_result *x, const struct limits *limits)
     const int64_t enough = x->software ? 0 : limits->queue;
     unsigned suspects = 0, tried = 0;
 
-    for (unsigned q = 0; q < x->n_queue; q++) {
-        if (!takes_part(x, q))
-            continue;
+    for_each_queue (q, tried_queues(x)) {
         const bool bad = score_of(x, q) < enough || slow || resends(x, q);
 
         x->queue[q].verdict = bad ? NI_PATH_SUSPECT : NI_PATH_GOOD;
         suspects += bad;
         tried++;
     }
-    for (unsigned q = 0; q < x->n_queue && suspects == tried && !slow; q++)
+    if (suspects < tried || slow)
+        return;
+    for_each_queue (q, queues_of(x))
         if (score_of(x, q) >= 0 && !resends(x, q))
             x->queue[q].verdict = NI_PATH_GOOD;
 }
@@ -237,7 +244,7 @@ static int64_t worst_score(const struct ni_pair_result *x, enum ni_suspects kind
 {
     int64_t worst = INT64_MAX;
 
-    for (unsigned q = 0; q < x->n_queue; q++) {
+    for_each_queue (q, queues_of(x)) {
         if (x->queue[q].verdict != NI_PATH_SUSPECT)
             continue;
         const int64_t score = score_of(x, q);
@@ -293,7 +300,7 @@ static unsigned control_of(const struct ni_pair_result *x, enum ni_suspects kind
     for (unsigned strict = 2; strict-- > 0 && best == NI_MAX_QUEUES;) {
         int64_t most = -1;
 
-        for (unsigned q = 0; q < x->n_queue; q++) {
+        for_each_queue (q, queues_of(x)) {
             if (!may_control(x, q, kind, strict == 1))
                 continue;
             const int64_t least = least_of(x, q);
@@ -312,7 +319,7 @@ unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind)
     const unsigned control = control_of(x, kind);
     unsigned set = control < NI_MAX_QUEUES ? 1U << control : 0;
 
-    for (unsigned q = 0; q < x->n_queue; q++)
+    for_each_queue (q, queues_of(x))
         if (x->queue[q].verdict == NI_PATH_SUSPECT &&
             (score_of(x, q) < 0) == (kind == NI_SUSPECTS_FAILED))
             set |= 1U << q;
@@ -356,16 +363,16 @@ static bool only_resends(const struct ni_pair_result *of, unsigned q)
 static bool settle_queues(const struct ni_pair_result *x, struct ni_pair_result *of, int64_t usual,
                           unsigned control)
 {
+    const unsigned asked = x->queues & queues_of(of);
     bool again = false;
 
-    for (unsigned q = 0; q < of->n_queue; q++) {
+    for_each_queue (q, asked) {
         const bool failed = of->queue[q].step != NI_PAIR_DONE;
+        enum ni_path_verdict is = NI_PATH_GOOD;
 
-        if (!(x->queues & 1U << q))
-            continue;
         /* what did not come so far as to move data says nothing of the path */
-        enum ni_path_verdict is = takes_part(x, q) ? judge(x, q, usual) : NI_PATH_GOOD;
-
+        if (tried_queues(x) & 1U << q)
+            is = judge(x, q, usual);
         if (is == NI_PATH_SLOW && only_resends(of, q))
             is = NI_PATH_GOOD;
         again = again || needs_tries(x, q, is);
@@ -374,10 +381,12 @@ static bool settle_queues(const struct ni_pair_result *x, struct ni_pair_result 
         of->queue[q].verdict = failed && is == NI_PATH_GOOD ? NI_PATH_ONCE : is;
     }
     of->slow_tries += again;
-    for (unsigned q = 0; q < of->n_queue && of->slow_tries < TRIES; q++)
-        if (q != control && (x->queues & 1U << q) && needs_tries(x, q, of->queue[q].verdict))
+    if (of->slow_tries >= TRIES)
+        return true;
+    for_each_queue (q, asked)
+        if (q != control && needs_tries(x, q, of->queue[q].verdict))
             of->queue[q].verdict = NI_PATH_SUSPECT; /* to be tried once more */
-    return of->slow_tries >= TRIES;
+    return false;
 }
 
 /* Judges a pair by another try of its queue pairs. */
@@ -389,8 +398,8 @@ static void settle_path(const struct ni_job *job, const struct ni_pair_result *x
     const bool settled = settle_queues(x, of, usual, control);
     unsigned late = 0, lossy = 0, tried = 0;
 
-    for (unsigned q = 0; q < of->n_queue; q++) {
-        if (q == control || !(x->queues & 1U << q))
+    for_each_queue (q, x->queues & queues_of(of)) {
+        if (q == control)
             continue;
         lossy += of->queue[q].verdict >= NI_PATH_LOSSY;
         late += x->queue[q].late;
@@ -398,7 +407,7 @@ static void settle_path(const struct ni_job *job, const struct ni_pair_result *x
     }
     /* several paths at once, and none was good before */
     of->end_loses = of->end_loses || (control == NI_MAX_QUEUES && tried > 1 && lossy == tried);
-    if (control == NI_MAX_QUEUES || !takes_part(x, control))
+    if (control == NI_MAX_QUEUES || !(tried_queues(x) & 1U << control))
         return;
     const struct ni_queue_result *beside = &x->queue[control];
     const enum ni_path_verdict its = judge(x, control, usual);
@@ -407,9 +416,10 @@ static void settle_path(const struct ni_job *job, const struct ni_pair_result *x
                     (settled && its == NI_PATH_LOSSY);
     if (its == NI_PATH_LOSSY && !settled)
         return;
-    for (unsigned q = 0; q < of->n_queue && its != NI_PATH_GOOD; q++)
-        if (!of->end_loses)
-            of->queue[q].verdict = NI_PATH_GOOD; /* not the path: a port, whose rules see to it */
+    if (its == NI_PATH_GOOD || of->end_loses)
+        return;
+    for_each_queue (q, queues_of(of))
+        of->queue[q].verdict = NI_PATH_GOOD; /* not the path: a port, whose rules see to it */
 }
 
 void ni_settle_paths(struct ni_job *job)
@@ -428,7 +438,7 @@ bool ni_is_bad_path(const struct ni_job *job, const struct ni_pair_result *x)
 {
     bool bad = false;
 
-    for (unsigned q = 0; q < x->n_queue; q++)
+    for_each_queue (q, queues_of(x))
         bad = bad || x->queue[q].verdict >= NI_PATH_SLOW;
     return bad && !has_bad_port(job, &x->pair) &&
            !ni_tally_of(job, x->pair.from, x->pair.rail)->starved;

@@ -144,7 +144,10 @@ static void add_bad_ports(struct ni_job *job, unsigned rail)
         for (unsigned i = 0; i < bad && i < good; i++) {
             p = next_of(job, p, rail, ni_is_bad_port);
             partner = next_of(job, partner, rail, is_good);
-            add_pair(job, role == NI_SENDS ? p : partner, role == NI_SENDS ? partner : p, rail);
+            if (role == NI_SENDS)
+                add_pair(job, p, partner, rail);
+            else
+                add_pair(job, partner, p, rail);
         }
     }
 }

@@ -240,10 +240,10 @@ void ni_message_put(struct ni_text *t, struct ni_auth *auth, const struct ni_mes
         ni_auth_put(auth, t->buf + before, t->len - before, (uint8_t *)t->buf + NI_WIRE_HEAD);
 }
 
-bool ni_message_send(int fd, struct ni_auth *auth, const struct ni_message *m)
+bool ni_message_send(int fd, struct ni_wire_room *room, struct ni_auth *auth,
+                     const struct ni_message *m)
 {
-    static char text[NI_WIRE_HEAD + NI_CODE_BYTES + NI_MEET_MESSAGE];
-    struct ni_text t = ni_text_on(text, sizeof(text));
+    struct ni_text t = ni_text_on(room->bytes, sizeof(room->bytes));
 
     ni_message_put(&t, auth, m);
     return send(fd, t.buf, t.len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)t.len;
@@ -331,13 +331,14 @@ int ni_message_open(const char *bytes, size_t n, struct ni_auth *auth, struct ni
     return ni_message_take(bytes + code, n - code, ret) ? 0 : -EPROTO;
 }
 
-/* The present message, with room for a NUL after it. */
-static char incoming[NI_WIRE_HEAD + NI_CODE_BYTES + NI_MEET_MESSAGE + 1];
-
-static int take_incoming(size_t size, struct ni_auth *auth, struct ni_message *ret)
+/* Opens the message of which so many bytes came after the head. */
+static int open_room(struct ni_wire_room *room, size_t size, struct ni_auth *auth,
+                     struct ni_message *ret)
 {
-    incoming[NI_WIRE_HEAD + size] = '\0';
-    return ni_message_open(incoming + NI_WIRE_HEAD, size, auth, ret);
+    char *text = room->bytes + NI_WIRE_HEAD;
+
+    text[size] = '\0';
+    return ni_message_open(text, size, auth, ret);
 }
 
 /* Returns the number of bytes after the head; 0 if it is not allowed. */
@@ -348,7 +349,8 @@ static size_t size_in(uint32_t head, size_t most)
     return size <= most ? size : 0;
 }
 
-int ni_message_receive(int fd, size_t most, struct ni_auth *auth, struct ni_message *ret)
+int ni_message_receive(int fd, size_t most, struct ni_wire_room *room, struct ni_auth *auth,
+                       struct ni_message *ret)
 {
     uint32_t head;
     ssize_t n = recv(fd, &head, NI_WIRE_HEAD, MSG_PEEK | MSG_DONTWAIT);
@@ -367,7 +369,7 @@ int ni_message_receive(int fd, size_t most, struct ni_auth *auth, struct ni_mess
         return 0;
     size += NI_WIRE_HEAD;
     for (size_t got = 0; got < size; got += (size_t)n) {
-        n = recv(fd, incoming + got, size - got, MSG_DONTWAIT);
+        n = recv(fd, room->bytes + got, size - got, MSG_DONTWAIT);
         if (n == 0)
             return -ECONNRESET;
         if (n < 0 && errno != EINTR)
@@ -375,7 +377,7 @@ int ni_message_receive(int fd, size_t most, struct ni_auth *auth, struct ni_mess
         if (n < 0)
             n = 0;
     }
-    r = take_incoming(size - NI_WIRE_HEAD, auth, ret);
+    r = open_room(room, size - NI_WIRE_HEAD, auth, ret);
     return r < 0 ? r : 1;
 }
 
@@ -404,33 +406,38 @@ static int read_bytes(int fd, char *to, size_t n, int64_t until_ms)
     return 0;
 }
 
-int ni_message_await(int fd, int64_t until_ms, struct ni_auth *auth, struct ni_message *ret)
+int ni_message_await(int fd, int64_t until_ms, struct ni_wire_room *room, struct ni_auth *auth,
+                     struct ni_message *ret)
 {
     uint32_t head;
     size_t size;
-    int r = read_bytes(fd, incoming, NI_WIRE_HEAD, until_ms);
+    int r = read_bytes(fd, room->bytes, NI_WIRE_HEAD, until_ms);
 
     if (r < 0)
         return r;
-    memcpy(&head, incoming, NI_WIRE_HEAD);
+    memcpy(&head, room->bytes, NI_WIRE_HEAD);
     size = size_in(head, NI_MEET_MESSAGE + code_bytes(auth));
     if (size == 0)
         return -EPROTO;
-    r = read_bytes(fd, incoming + NI_WIRE_HEAD, size, until_ms);
-    return r < 0 ? r : take_incoming(size, auth, ret);
+    r = read_bytes(fd, room->bytes + NI_WIRE_HEAD, size, until_ms);
+    return r < 0 ? r : open_room(room, size, auth, ret);
+}
+
+static void set_option(int fd, int level, int name, int value)
+{
+    (void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
 void ni_socket_set_up(int fd)
 {
     enum { ROOM = 4 * NI_MEET_MESSAGE }; /* the kernel takes half of it for itself */
-    static const struct {
-        int level, name, value;
-    } of[] = {
-        {IPPROTO_TCP, TCP_NODELAY, 1},         {SOL_SOCKET, SO_SNDBUF, ROOM},
-        {SOL_SOCKET, SO_RCVBUF, ROOM},         {SOL_SOCKET, SO_KEEPALIVE, 1},
-        {IPPROTO_TCP, TCP_KEEPIDLE, 5},        {IPPROTO_TCP, TCP_KEEPINTVL, 5},
-        {IPPROTO_TCP, TCP_USER_TIMEOUT, 15000}}; /* ms; also instead of TCP_KEEPCNT (tcp(7)) */
 
-    for (size_t i = 0; i < NI_COUNT(of); i++)
-        (void)setsockopt(fd, of[i].level, of[i].name, &of[i].value, sizeof(of[i].value));
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_SNDBUF, ROOM);
+    set_option(fd, SOL_SOCKET, SO_RCVBUF, ROOM);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+    /* in ms; it also counts instead of TCP_KEEPCNT (tcp(7)) */
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 15000);
 }

@@ -73,10 +73,17 @@ struct ni_message {
     struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
 };
 
+/* Room for one message as it is sent: head, code and object, and a NUL. The caller keeps it, for it is
+   large; what was in it does not matter. */
+struct ni_wire_room {
+    char bytes[NI_WIRE_HEAD + NI_CODE_BYTES + NI_MEET_MESSAGE + 1];
+};
+
 /* Puts head, code and message into t; t->cut: it has no room. */
 void ni_message_put(struct ni_text *t, struct ni_auth *auth, const struct ni_message *m);
 /* Sends the message. Never waits. false: not all of it could be sent. */
-bool ni_message_send(int fd, struct ni_auth *auth, const struct ni_message *m);
+bool ni_message_send(int fd, struct ni_wire_room *room, struct ni_auth *auth,
+                     const struct ni_message *m);
 /* Reads the object of n bytes, which a NUL follows. Texts in *ret are printable ASCII, numbers are
    within the bounds of their kind, `rail` and `role` within their tables. false: it is no such
    message. */
@@ -88,10 +95,12 @@ int ni_message_open(const char *bytes, size_t n, struct ni_auth *auth, struct ni
 /* Receives one message of at most `most` bytes, which stays in the socket until it is whole. Never
    waits. 1: *ret is the message; 0: a part of it is there; -EAGAIN: nothing is there; -EPROTO and
    -EBADMSG: as above; -ECONNRESET: the other end closed; or another -errno. */
-int ni_message_receive(int fd, size_t most, struct ni_auth *auth, struct ni_message *ret);
+int ni_message_receive(int fd, size_t most, struct ni_wire_room *room, struct ni_auth *auth,
+                       struct ni_message *ret);
 /* Waits for all of one message of at most NI_MEET_MESSAGE bytes, until then, however it comes. 0,
    -ETIMEDOUT, or as above. */
-int ni_message_await(int fd, int64_t until_ms, struct ni_auth *auth, struct ni_message *ret);
+int ni_message_await(int fd, int64_t until_ms, struct ni_wire_room *room, struct ni_auth *auth,
+                     struct ni_message *ret);
 
 /* Sets up a new socket: no message is delayed, there is room for one, and a pod whose node is gone
    is noticed. Accepted sockets inherit that. */

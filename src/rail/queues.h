@@ -18,21 +18,6 @@ struct ni_queues {
     struct ibv_qp *qp[NI_ROLES][NI_MAX_QUEUES];
 };
 
-/* Returns the first queue pair of the set from this number on; NI_MAX_QUEUES: there is none. */
-static inline unsigned ni_next_queue(unsigned set, unsigned from)
-{
-    while (from < NI_MAX_QUEUES && !(set & 1U << from))
-        from++;
-    return from;
-}
-
-/* Walks the queue pairs of a set of bits, in the order of their numbers. It declares q, so q has no
-   parentheses there. */
-/* NOLINTBEGIN(bugprone-macro-parentheses) */
-#define for_each_queue(q, set) \
-    for (unsigned q = ni_next_queue(set, 0); (q) < NI_MAX_QUEUES; (q) = ni_next_queue(set, (q) + 1))
-/* NOLINTEND(bugprone-macro-parentheses) */
-
 /* Returns the number of queue pairs of each role. */
 unsigned ni_count_queues(const struct ni_rail_task *task);
 /* Returns the queue pairs of the role that take part, as bits; at least one. */

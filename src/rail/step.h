@@ -18,6 +18,21 @@ enum {
     NI_MAX_SUBNETS = 8 /* networks that a rail's interface has a route to */
 };
 
+/* Returns the first queue pair of the set from this number on; NI_MAX_QUEUES: there is none. */
+static inline unsigned ni_next_queue(unsigned set, unsigned from)
+{
+    while (from < NI_MAX_QUEUES && !(set & 1U << from))
+        from++;
+    return from;
+}
+
+/* Walks the queue pairs of a set of bits, in the order of their numbers. It declares q, so q has no
+   parentheses there. */
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
+#define for_each_queue(q, set) \
+    for (unsigned q = ni_next_queue(set, 0); (q) < NI_MAX_QUEUES; (q) = ni_next_queue(set, (q) + 1))
+/* NOLINTEND(bugprone-macro-parentheses) */
+
 /* A network that can be reached through the rail's interface. */
 struct ni_subnet {
     uint8_t ip[NI_GID_BYTES];

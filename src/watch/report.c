@@ -402,9 +402,11 @@ static void put_of_rail(struct ni_text *t, const char *name, const struct ni_inv
 {
     const struct ni_port *port = &inv->port[w->last.rail[rail].port];
 
-    ni_putf(t, "nccl_init_watch_%s{hca=\"%s\",port=\"%u\"%s%s%s} %lld\n", name,
-            inv->hca[port->hca].name, port->num, direction ? ",direction=\"" : "",
-            direction ? direction : "", direction ? "\"" : "", (long long)value);
+    ni_putf(t, "nccl_init_watch_%s{hca=\"%s\",port=\"%u\"", name, inv->hca[port->hca].name,
+            port->num);
+    if (direction)
+        ni_putf(t, ",direction=\"%s\"", direction);
+    ni_putf(t, "} %lld\n", (long long)value);
 }
 
 static void put_of_if(struct ni_text *t, const char *name, const char *ifname,

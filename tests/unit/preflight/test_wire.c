@@ -128,11 +128,12 @@ static void fill_message(void)
 /* What is in buf, through a socket. */
 static int receive(size_t n, size_t most)
 {
+    static struct ni_wire_room room;
     int pair[2], r;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     assert_int_equal(send(pair[0], buf, n, 0), n);
-    r = ni_message_receive(pair[1], most, &none, &back);
+    r = ni_message_receive(pair[1], most, &room, &none, &back);
     (void)close(pair[0]);
     (void)close(pair[1]);
     return r;
