@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
 #include "try/old_glibc.h"
 #include "try/try.h"
 
@@ -26,17 +27,6 @@ struct verbs {
 
 /* ---- the library ---- */
 
-/* Finds a function of the library. A pointer to data is not converted to one to a function. */
-static bool find(void *library, const char *name, void *ret)
-{
-    void *at = dlsym(library, name);
-
-    memcpy(ret, &at, sizeof(at));
-    if (!at)
-        (void)ni_try_say("unloaded %s: no function %s", "libibverbs", name);
-    return at != NULL;
-}
-
 /* Says which file the library is, without links, for its name has the version. */
 static void say_library(const struct verbs *v)
 {
@@ -55,6 +45,14 @@ static void say_library(const struct verbs *v)
    buildIbvSymbols). */
 static bool load(struct verbs *ret)
 {
+    const struct ni_try_entry needed[] = {
+        {"ibv_get_device_list", &ret->get_device_list},
+        {"ibv_get_device_name", &ret->get_device_name},
+        {"ibv_open_device", &ret->open_device},
+        {"ibv_query_device", &ret->query_device},
+        {"ibv_alloc_pd", &ret->alloc_pd},
+        {"ibv_create_cq", &ret->create_cq},
+    };
     void *library = dlopen("libibverbs.so", RTLD_NOW);
 
     if (!library)
@@ -63,12 +61,7 @@ static bool load(struct verbs *ret)
         (void)ni_try_say("unloaded %s", dlerror());
         return false;
     }
-    return find(library, "ibv_get_device_list", &ret->get_device_list) &&
-           find(library, "ibv_get_device_name", &ret->get_device_name) &&
-           find(library, "ibv_open_device", &ret->open_device) &&
-           find(library, "ibv_query_device", &ret->query_device) &&
-           find(library, "ibv_alloc_pd", &ret->alloc_pd) &&
-           find(library, "ibv_create_cq", &ret->create_cq);
+    return ni_try_find_all(library, "libibverbs", needed, NI_COUNT(needed));
 }
 
 /* ---- an HCA ---- */

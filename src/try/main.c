@@ -4,6 +4,7 @@
    nothing. Its lines are those of nccl_init/tried.h. */
 #include <string.h>
 
+#include "nccl_init/base.h"
 #include "try/try.h"
 
 /* By this text nccl-init finds the version in the file of another release. */
@@ -12,14 +13,21 @@ static const char marker[] = "nccl-init-try version " NCCL_INIT_VERSION ";";
 int main(int argc, char *argv[])
 {
     static const char own[] = NCCL_INIT_VERSION;
+    static const struct {
+        const char *name;
+        void (*work)(int n, char *const what[]);
+    } trials[] = {{"image", ni_try_image}, {"gpus", ni_try_gpus}, {"nccl", ni_try_nccl}};
 
     if (argc < 3) {
         (void)ni_try_say("%s", marker);
         return ni_try_say("nccl-init starts it: nccl-init selftest --try=image") ? 0 : 1;
     }
     (void)ni_try_say("version %s", own);
-    if (strcmp(argv[1], own) != 0 || strcmp(argv[2], "image") != 0)
-        return 2; /* another program's question */
-    ni_try_image(argc - 3, argv + 3);
-    return ni_try_say("end") ? 0 : 1;
+    for (unsigned i = 0; i < NI_COUNT(trials) && strcmp(argv[1], own) == 0; i++) {
+        if (strcmp(argv[2], trials[i].name) != 0)
+            continue;
+        trials[i].work(argc - 3, argv + 3);
+        return ni_try_say("end") ? 0 : 1;
+    }
+    return 2; /* another program's question */
 }

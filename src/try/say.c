@@ -6,6 +6,8 @@
 
 #include "try/try.h"
 
+int ni_try_words = STDOUT_FILENO;
+
 bool ni_try_say(const char *fmt, ...)
 {
     char line[1024];
@@ -23,5 +25,5 @@ bool ni_try_say(const char *fmt, ...)
             line[i] = ' '; /* the loader's words */
     }
     line[n] = '\n';
-    return write(STDOUT_FILENO, line, (size_t)n + 1) == n + 1;
+    return write(ni_try_words, line, (size_t)n + 1) == n + 1;
 }
