@@ -120,8 +120,8 @@ static const struct ni_verb verbs[] = {
      "run; docs/reference/usage.md", "Other verbs"},
     {"explain", NI_VERB_EXPLAIN, ni_cmd_explain, 0, "[TEXT...]",
      "Shows what is known of a text: a finding or its id, a line of a log, an error, a variable, a "
-     "rule. What is not sure has `perhaps` in front. Without a text it lists all findings. Exit "
-     "status 1 if nothing is known.",
+     "rule; and what of it holds in this pod, or with --root on that node. What is not sure has "
+     "`perhaps` in front. Without a text it lists all findings. Exit status 1 if nothing is known.",
      "  # what a finding of doctor means\n"
      "  nccl-init explain iommu.translated\n"
      "  # an error, and a variable\n"

@@ -178,7 +178,7 @@ static const struct ni_option common_options[] = {
     {
         .name = "root",
         .group = NI_GROUP_FACTS,
-        .verbs = ALL,
+        .verbs = ALL | NI_VERB_EXPLAIN,
         .traits = A_FILE,
         .arg = "/|DIR|FILE.tree",
         .initial = "/",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb explain: the page of a finding or a rule, the list of those whose id begins with a word,
-   or of all, or what is known of a text. */
+   or of all, or what is known of a text; and what of it holds here. */
 #include "doctor/explain.h"
 
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "cli/flow.h"
 #include "cli/say.h"
 #include "doctor/explain_text.h"
+#include "doctor/here.h"
 #include "findings/device.h"
 #include "findings/job.h"
 #include "findings/log.h"
@@ -52,20 +53,22 @@ static void put_ids(struct ni_text *out)
            "a log or\na variable. `nccl-init plan --rules` lists the rules.\n");
 }
 
-/* Puts the rule that has this id. false: none has. */
-static bool put_rule(struct ni_text *out, struct ni_span id)
+/* Returns the place of the rule that has this id; behind the last one: none has. */
+static unsigned find_rule(struct ni_span id)
 {
     unsigned at = 0;
 
     while (ni_rule_id(at) && !ni_span_is(id, ni_rule_id(at)))
         at++;
-    if (!ni_rule_id(at))
-        return false;
+    return at;
+}
+
+static void put_rule(struct ni_text *out, unsigned at)
+{
     ni_put(out, "rule ");
     ni_put_rule(out, at);
     ni_put(out, "\n");
     ni_put_rule_page(out, ni_rule_id(at));
-    return true;
 }
 
 static bool begins_with(const char *known, struct ni_span word)
@@ -105,17 +108,6 @@ static bool put_ids_with(struct ni_text *out, struct ni_span word)
     return true;
 }
 
-/* Puts the page of the finding or the rule that has this id. false: none has. */
-static bool put_id(struct ni_text *out, struct ni_span id)
-{
-    const ni_finding_number finding = ni_finding_named(id);
-
-    if (finding == NI_F_NONE)
-        return put_rule(out, id);
-    ni_put_finding_page(out, finding);
-    return true;
-}
-
 /* Returns the word as an id, as copied from a line of doctor: without the colon behind it. */
 static struct ni_span id_of(const char *word)
 {
@@ -126,15 +118,39 @@ static struct ni_span id_of(const char *word)
     return id;
 }
 
-/* Puts the pages of words that are ids, all of them. false: one is none. */
-static bool put_all_ids(struct ni_text *out, char *const *word)
+/* Returns true if each word is the id of a finding or a rule. */
+static bool are_ids(char *const *word)
 {
     for (; *word; word++) {
-        ni_put(out, out->len > 0 ? "\n" : "");
-        if (!put_id(out, id_of(*word)))
+        const struct ni_span id = id_of(*word);
+
+        if (ni_finding_named(id) == NI_F_NONE && !ni_rule_id(find_rule(id)))
             return false;
     }
     return true;
+}
+
+/* Puts the pages of words that are ids, and what holds here of each. 0, or an exit status. */
+static int explain_ids(struct ni_context *ctx, struct ni_text *out)
+{
+    bool told;
+    const int status = ni_look_here(ctx, &told);
+
+    for (char *const *word = ctx->operands; status == 0 && *word; word++) {
+        const struct ni_span id = id_of(*word);
+        struct ni_topic topic = {.finding = ni_finding_named(id)};
+
+        ni_put(out, out->len > 0 ? "\n" : "");
+        if (topic.finding != NI_F_NONE) {
+            ni_put_finding_page(out, topic.finding);
+        } else {
+            topic.rule = ni_rule_id(find_rule(id));
+            put_rule(out, find_rule(id));
+        }
+        if (told)
+            ni_put_here(ctx, out, &topic);
+    }
+    return status;
 }
 
 /* Says that nothing is known of the text, and what else can help. */
@@ -151,19 +167,27 @@ static int refuse_text(struct ni_context *ctx, struct ni_span text)
     return NI_EXIT_FAILED;
 }
 
-/* Puts what is known of the words, which are one text. 0, or an exit status. */
+/* Puts what is known of the words, which are one text, and what holds here of it. 0, or an exit
+   status. */
 static int explain_words(struct ni_context *ctx, struct ni_text *out)
 {
     struct ni_text joined = ni_long_text();
-    bool known;
+    struct ni_topic topic = {.finding = NI_F_NONE};
+    bool told = false;
+    int status = 0;
 
     for (char *const *word = ctx->operands; *word; word++)
         ni_putf(&joined, "%s%s", word == ctx->operands ? "" : " ", *word);
     const struct ni_span text = {joined.buf, joined.len};
 
-    known = (!ctx->operands[1] && put_ids_with(out, text)) || ni_explain_text(out, text);
-    const int status = known ? 0 : refuse_text(ctx, text);
-
+    if (ctx->operands[1] || !put_ids_with(out, text)) {
+        if (ni_explain_text(out, text, &topic))
+            status = ni_look_here(ctx, &told);
+        else
+            status = refuse_text(ctx, text);
+    }
+    if (told)
+        ni_put_here(ctx, out, &topic);
     ni_free_text(&joined);
     return status;
 }
@@ -173,13 +197,12 @@ int ni_cmd_explain(struct ni_context *ctx)
     struct ni_text text = ni_long_text();
     int status = 0;
 
-    if (!*ctx->operands) {
+    if (!*ctx->operands)
         put_ids(&text);
-    } else if (!put_all_ids(&text, ctx->operands)) {
-        ni_free_text(&text);
-        text = ni_long_text();
+    else if (are_ids(ctx->operands))
+        status = explain_ids(ctx, &text);
+    else
         status = explain_words(ctx, &text);
-    }
     if (status == 0)
         return ni_print_long(ctx, &text);
     ni_free_text(&text);

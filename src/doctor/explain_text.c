@@ -616,19 +616,23 @@ static bool is_no_fault(struct ni_span text)
     return has(text, "NCCL INFO") && !has(text, "NCCL WARN");
 }
 
-bool ni_explain_text(struct ni_text *out, struct ni_span text)
+bool ni_explain_text(struct ni_text *out, struct ni_span text, struct ni_topic *ret)
 {
     text = ni_trim(text);
 
     const ni_finding_number finding = finding_in(text);
     const struct hit hit = find_fault(text);
     const struct ni_page *section = section_in(text);
+    const struct ni_span variable = variable_in(text);
 
+    *ret = (struct ni_topic){.finding = NI_F_NONE};
     if (finding != NI_F_NONE) {
+        ret->finding = finding;
         ni_put_finding_page(out, finding);
         return true;
     }
     if (hit.rank > RANK_GENERAL) {
+        ret->finding = hit.row->id;
         put_fault(out, &hit);
         return true;
     }
@@ -636,9 +640,12 @@ bool ni_explain_text(struct ni_text *out, struct ni_span text)
         put_section(out, section);
         return true;
     }
-    if (put_variable(out, variable_in(text)))
+    if (put_variable(out, variable)) {
+        ret->variable = variable;
         return true;
+    }
     if (hit.rank != RANK_NONE) {
+        ret->finding = hit.row->id;
         put_fault(out, &hit);
         return true;
     }

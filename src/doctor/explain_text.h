@@ -8,6 +8,13 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
+/* What an entry is about. */
+struct ni_topic {
+    ni_finding_number finding; /* NI_F_NONE: no finding */
+    struct ni_span variable;   /* n 0: no variable */
+    const char *rule;          /* NULL: no rule */
+};
+
 /* Puts the page of a finding. */
 void ni_put_finding_page(struct ni_text *out, ni_finding_number finding);
 /* Puts the section about a rule. */
@@ -16,7 +23,7 @@ void ni_put_rule_page(struct ni_text *out, const char *rule);
 void ni_put_title(struct ni_text *out, ni_finding_number finding, size_t room);
 /* Puts the entry for an untrusted text of any length, lines of a log or words; if none is sure, up to
    three that are near, each with "perhaps" in front. false: there is nothing near, and nothing was
-   put. */
-bool ni_explain_text(struct ni_text *out, struct ni_span text);
+   put. *ret is what the entry is about; of what is only near, nothing. */
+bool ni_explain_text(struct ni_text *out, struct ni_span text, struct ni_topic *ret);
 
 #endif

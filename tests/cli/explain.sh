@@ -66,6 +66,28 @@ while IFS= read -r heading; do
     "$bin" explain "$heading" | grep -qFx "\`$heading\`" || fail "heading" "$heading"
 done <"$dir/headings"
 
+# ---- what holds here -------------------------------------------------------------------------
+
+# here GOLDEN-CASE TEXT: what explain says with that recording and that pod's variables, on one line
+here() {
+    # shellcheck disable=SC2046 # a variable each
+    env -i $(cat "tests/golden/$1/env") "$bin" explain --root="tests/nodes/$(sed -n 's/^node //p' "tests/golden/$1/case").tree" "$2" |
+        sed -n '/^On that node/,$p' | tr -s '\n ' ' '
+}
+matches "a variable of the user's" \
+    "*user.gid-index.wrong: mlx5_0/1:*NCCL_IB_GID_INDEX=3 (your environment)*mlx5_0/1: this pod's GID is at index 7: *" \
+    "$(here user-gid-wrong NCCL_IB_GID_INDEX)"
+matches "an error of libibverbs" "*user.gid-index.wrong: mlx5_0/1:*this pod's GID is at index 7: *" \
+    "$(here user-gid-wrong "NCCL WARN Call to ibv_modify_qp failed with error Invalid argument")"
+matches "a finding that holds" "*error: user.gid-index.wrong: mlx5_0/1:*" "$(here user-gid-wrong user.gid-index.wrong)"
+matches "a finding that does not" "*doctor? does not report it. " "$(here user-gid-wrong gid.v1-only)"
+matches "a fault whose causes are not here" "*reports none of its usual causes: memlock.too-low, memlock.low " \
+    "$(here user-gid-wrong "Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory")"
+matches "a rule" "*NCCL_IB_HCA==mlx5_0:1: *" "$(here user-gid-wrong hca.list)"
+same "a preflight's finding is of no node" "" "$(here user-gid-wrong job.missing)"
+"$bin" explain --root="$dir/none" NCCL_IB_HCA >"$dir/out" 2>"$dir/err" && status=0 || status=$?
+same "no such root" "125 0" "$status $(wc -c <"$dir/out" | tr -d ' ')"
+
 # ---- hostile texts ---------------------------------------------------------------------------
 
 # unknown NAME TEXT: status 1, one line that can be printed on stderr, nothing on stdout
