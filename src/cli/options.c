@@ -17,6 +17,7 @@ enum {
     DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN,
     TESTING = NI_VERB_RUN | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT | NI_VERB_DOCTOR | NI_VERB_WATCH,
     ALL = NI_VERBS_OF_NODE,
+    LOOKING = ALL | NI_VERB_EXPLAIN, /* explain tells what holds here */
     PLANNING = ALL & ~NI_VERB_WATCH, /* the settings are shown, written or used */
     ANY = NI_VERBS,
 };
@@ -178,7 +179,7 @@ static const struct ni_option common_options[] = {
     {
         .name = "root",
         .group = NI_GROUP_FACTS,
-        .verbs = ALL | NI_VERB_EXPLAIN,
+        .verbs = LOOKING,
         .traits = A_FILE,
         .arg = "/|DIR|FILE.tree",
         .initial = "/",

@@ -58,11 +58,16 @@ static const struct cause {
     {NI_F_VERBS_OPEN, {NI_F_HCA_NODE_MISSING, NI_F_HCA_NODE_LOST}, NULL},
 };
 
-static const struct cause *cause_of(ni_finding_number fault)
+/* Returns the row of the topic's fault, or of its variable; NULL: there is none. */
+static const struct cause *cause_of(const struct ni_topic *topic)
 {
     for (unsigned i = 0; i < NI_COUNT(causes); i++) {
-        if (causes[i].fault == fault)
-            return &causes[i];
+        const struct cause *row = &causes[i];
+
+        if (row->fault == topic->finding)
+            return row;
+        if (row->variable && topic->variable.n > 0 && ni_span_is(topic->variable, row->variable))
+            return row;
     }
     return NULL;
 }
@@ -89,7 +94,7 @@ static bool is_about(const struct ni_topic *topic, const struct cause *cause,
 static unsigned put_its_findings(struct ni_text *out, const struct ni_findings *all,
                                  const struct ni_topic *topic)
 {
-    const struct cause *cause = cause_of(topic->finding);
+    const struct cause *cause = cause_of(topic);
     unsigned n = 0;
 
     for (unsigned i = 0; i < all->n; i++) {
@@ -172,7 +177,7 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
 /* Returns the variable of the topic, or that which decides about its fault. n 0: none. */
 static struct ni_span variable_of(const struct ni_topic *topic)
 {
-    const struct cause *cause = cause_of(topic->finding);
+    const struct cause *cause = cause_of(topic);
 
     if (topic->variable.n > 0 || !cause || !cause->variable)
         return topic->variable;
@@ -187,7 +192,7 @@ static bool is_recorded(const struct ni_context *ctx)
 /* Says that doctor finds neither the fault nor its usual causes. */
 static void put_nothing(struct ni_text *out, const struct ni_topic *topic)
 {
-    const struct cause *cause = cause_of(topic->finding);
+    const struct cause *cause = cause_of(topic);
     struct ni_text line = NI_TEXT(256);
 
     if (is_of_node(topic->finding))

@@ -251,7 +251,7 @@ if [ -x "$program" ]; then
 	# "-o,--output=FILE(NCCLINIT_OUTPUT) For env and snapshot", of the help and of the manual's headings
 	awk -v count="$(echo "$verbs" | wc -w)" '
 		{ n[$1]++; verbs[$1] = verbs[$1] (n[$1] > 1 ? ", " : "") $2 }
-		$1 ~ /^--root=/ { node = verbs[$1] } # each verb that reads the node takes it
+		$1 ~ /^--hcas=/ { node = verbs[$1] } # each verb that reads the node takes it
 		$1 ~ /^--mode=/ { deciding = verbs[$1] } # each verb that decides
 		END {
 			for (option in n) {
