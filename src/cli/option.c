@@ -270,22 +270,30 @@ int ni_take_require(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* Reads a list of capabilities into *ret. 0 or -errno. */
-static int read_caps(const char *text, struct ni_policy *policy, uint64_t *ret)
+/* Reads a list of capabilities into *ret. unneeded: whether that word stands in it; NULL: it is no
+   word of this list. 0 or -errno. */
+static int read_caps(const char *text, struct ni_policy *policy, uint64_t *ret, bool *unneeded)
 {
+    bool found = false;
     struct ni_span item;
     uint64_t set = 0;
     unsigned cap;
 
     text = ni_items_of_list(text);
     while (ni_split(&text, ',', &item)) {
-        const int r = ni_cap_by_name(item, &policy->cap_names, &cap);
+        const bool word = unneeded && is_same_word(item, ni_span_of("unneeded"));
+        /* the capability of that word, so that its name is known for messages */
+        const struct ni_span name = word ? ni_span_of("sys_resource") : item;
+        const int r = ni_cap_by_name(name, &policy->cap_names, &cap);
 
         if (r < 0)
             return r;
-        set |= ni_cap_bit(cap);
+        found |= word;
+        set |= word ? 0 : ni_cap_bit(cap);
     }
     *ret = set;
+    if (unneeded)
+        *unneeded = found;
     return 0;
 }
 
@@ -294,23 +302,15 @@ int ni_take_keep_caps(const struct ni_option *option, const char *text, void *at
     struct ni_policy *policy = at;
 
     (void)option;
-    return read_caps(text, policy, &policy->keep_caps);
+    return read_caps(text, policy, &policy->keep_caps, NULL);
 }
 
 int ni_take_drop_caps(const struct ni_option *option, const char *text, void *at)
 {
     struct ni_policy *policy = at;
-    const bool unneeded = strcasecmp(text, "unneeded") == 0;
-    uint64_t set;
-    int r;
 
     (void)option;
-    r = read_caps(unneeded ? "sys_resource" : text, policy, &set);
-    if (r < 0)
-        return r;
-    policy->drop_caps = unneeded ? 0 : set;
-    policy->drop_unneeded = unneeded;
-    return 0;
+    return read_caps(text, policy, &policy->drop_caps, &policy->drop_unneeded);
 }
 
 /* Takes seconds with up to three digits after a point. at: an unsigned, in milliseconds, as are the

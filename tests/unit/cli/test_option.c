@@ -84,6 +84,10 @@ static void test_caps(void **state)
     assert_int_equal(set("drop-caps", "unneeded"), 0);
     assert_true(context.options.policy.drop_unneeded);
     assert_int_equal(context.options.policy.drop_caps, 0);
+    assert_int_equal(set("drop-caps", "Unneeded,net_raw"), 0);
+    assert_true(context.options.policy.drop_unneeded);
+    assert_int_equal(context.options.policy.drop_caps, 1 << CAP_NET_RAW);
+    assert_int_equal(set("drop-caps", "unneeded,none"), -EINVAL);
     assert_int_equal(set("drop-caps", "none"), 0);
     assert_false(context.options.policy.drop_unneeded);
 }
