@@ -38,6 +38,18 @@ const struct ni_option_rows ni_env_rows = {
     sizeof(ni_env_options),
 };
 
+/* Says in the log of an init container what the settings became, and what it could not see. */
+static void say_written(struct ni_context *ctx)
+{
+    ni_say_plan(ctx);
+    /* kubernetes 1.37.2 pkg/kubelet/kubelet_pods.go makeEnvironmentVariables: a fileKeyRef is a
+       variable of the container like any other, and a runtime lets those win over the image's */
+    if (ni_env_options.format == NI_FMT_K8S && ni_has_own_settings(&ctx->plan))
+        ni_say(ctx, NI_LOG_INFO,
+               "by fileKeyRef these win over what the job's image sets by ENV, which is not seen "
+               "here; what the container's own env sets stays");
+}
+
 int ni_cmd_env(struct ni_context *ctx)
 {
     const struct ni_view view = ni_flow_view(ctx);
@@ -60,9 +72,8 @@ int ni_cmd_env(struct ni_context *ctx)
                bad->value);
     r = bad ? NI_EXIT_FAILED : ni_print(ctx, &text);
     ni_free_text(&text);
-    /* The log of an init container shows what went into the file. On standard output the settings
-       are seen anyway. */
+    /* On standard output the settings are seen anyway. */
     if (r == 0 && ni_output_file(ctx) && ctx->options.policy.mode != NI_MODE_OFF)
-        ni_say_plan(ctx);
+        say_written(ctx);
     return r;
 }

@@ -7,12 +7,16 @@
 #include "cli/program.h"
 
 struct ni_context;
+struct ni_plan;
 
 ni_verb_fn ni_cmd_run;
 
 /* Says on standard error what was decided: the settings in one line, as info, and each with its
    reason, as debug. */
 void ni_say_plan(struct ni_context *ctx);
+
+/* Returns true if a rule set a variable: the command would not have it without this program. */
+bool ni_has_own_settings(const struct ni_plan *plan);
 
 struct ni_run_options {
     const char *refusal_snapshot; /* file; NULL: none */

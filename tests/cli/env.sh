@@ -41,6 +41,11 @@ for arg in "-o file" "-ofile" "--output file" "--output=file" "-o ./file" "-o $d
 done
 said() { "$bin" env --log-level=info "$@" 2>&1 >/dev/null | grep auto-detected; }
 matches "-o file: standard error has the decision" 'nccl-init: auto-detected TCP sockets*; NCCL_IB_DISABLE=1*' "$(said -o file)"
+log_of() { "$bin" env --log-level=info "$@" 2>&1 >/dev/null | grep -c "win over what the job's image sets by ENV"; }
+same "-o file: for Kubernetes also what loses to the file" 1 "$(log_of --format=k8s -o file)"
+same "... not in another form" 0 "$(log_of --format=docker -o file)"
+same "... nor on standard output" 0 "$(log_of --format=k8s)"
+same "... nor if nothing was set" 0 "$(NCCL_IB_DISABLE=0 log_of --format=k8s -o file)"
 same "-o -: it is not said twice" "" "$(said -o -)"
 same "mode=off: nothing is decided, and nothing said" "" "$(said --mode=off -o file)"
 same "-o -" "$(cat expected)" "$("$bin" env --format=docker -o - 2>/dev/null)"

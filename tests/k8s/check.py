@@ -107,7 +107,7 @@ def label_as_annotation(record):
 
 
 @case(error("The label nccl-init.io/inject of the pods of the StatefulSet trainer is 'config'.",
-            "User: it is conf or wrap"))
+            "User: it is env, conf or wrap"))
 def label_misspelt(record):
     template(record)["metadata"]["labels"]["nccl-init.io/inject"] = "config"
 
@@ -168,6 +168,51 @@ def installed_twice(record):
     twin = copy.deepcopy(find(record, "MutatingAdmissionPolicy"))
     twin["metadata"]["name"] = "a.nccl-init.io"
     add(record, twin)
+
+
+@case(error("A pod has the label nccl-init.io/inject and not the settings: trainer-2. They were made when the policies did not act yet",
+            "User: delete them, so that they are made anew."))
+def pod_without_settings(record):
+    del find(record, "Pod", "trainer-2")["spec"]["initContainers"]
+
+
+@case(error("2 pods have the label nccl-init.io/inject and not the settings: trainer-0, trainer-1."))
+def pods_of_another_mode(record):
+    for name in ("trainer-0", "trainer-1"):
+        find(record, "Pod", name)["metadata"]["labels"]["nccl-init.io/inject"] = "env"
+
+
+@case("0 ml: 0 errors, 0 warnings; 4 pods *")
+def pod_without_settings_that_has_ended(record):
+    pod = find(record, "Pod", "trainer-2")
+    del pod["spec"]["initContainers"]
+    pod["status"]["phase"] = "Succeeded"
+
+
+def with_env(record):
+    template(record)["metadata"]["labels"]["nccl-init.io/inject"] = "env"
+    for pod in pods_of(record):
+        pod["metadata"]["labels"]["nccl-init.io/inject"] = "env"
+        pod["spec"]["initContainers"][0]["name"] = "nccl-init-env"
+
+
+@case(error("The StatefulSet trainer may run on nodes whose kubelet is older than 1.35, with the label env: node-1. Such a kubelet sets each "
+            "variable of nccl-init to nothing", "User: use conf or wrap"))
+def env_on_an_old_kubelet(record):
+    with_env(record)
+    find(record, "Node", "node-1")["status"]["nodeInfo"] = {"kubeletVersion": "v1.34.2"}
+
+
+@case("0 ml: 0 errors, 0 warnings; 4 pods *")
+def conf_on_an_old_kubelet(record):
+    find(record, "Node", "node-1")["status"]["nodeInfo"] = {"kubeletVersion": "v1.34.2"}
+
+
+@case("0 ml: 0 errors, 0 warnings; 4 pods *")
+def env_on_new_kubelets(record):
+    with_env(record)
+    for node in nodes(record):
+        node["status"]["nodeInfo"] = {"kubeletVersion": "v1.35.0-gke.1"}
 
 
 # ---- devices ---------------------------------------------------------------------------------------------------------

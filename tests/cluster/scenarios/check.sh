@@ -87,7 +87,7 @@ spec:
   matchConstraints:
     resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
     objectSelector: {matchExpressions: [{key: nccl-init.io/inject, operator: Exists}]}
-  mutations: [{patchType: JSONPatch, jsonPatch: {expression: "[JSONPatch{op: 'add', path: '/metadata/labels/seen', value: 'yes'}]"}}]
+  mutations: [{patchType: JSONPatch, jsonPatch: {expression: "[JSONPatch{op: 'add', path: '/spec/initContainers', value: [{'name': 'nccl-init-conf', 'image': 'none'}]}]"}}]
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
@@ -96,8 +96,10 @@ spec:
   policyName: nccl-init.nccl-init.io
   matchResources: {namespaceSelector: {matchExpressions: [{key: no-nccl-init, operator: DoesNotExist}]}}
 END
-works "the injection" kubectl apply --server-side --filename "$tmp/inject.yaml"
 works "an account" kubectl create serviceaccount trainer --namespace ml
+works "the injection" kubectl apply --server-side --filename "$tmp/inject.yaml"
+acts() { kubectl run probe --namespace ml --image=none --labels=nccl-init.io/inject=conf --dry-run=server -o yaml | grep nccl-init-conf; }
+works "... acts" wait_for 60 acts
 trainer >"$tmp/trainer.yaml"
 works "four pods" kubectl apply --server-side --filename "$tmp/trainer.yaml"
 wait_for 60 kubectl get pod trainer-3 --namespace ml
@@ -158,7 +160,13 @@ finds "the SCC" "There is no SCC nccl-rdma-scc*"
 back
 gone mutatingadmissionpolicybinding nccl-init.nccl-init.io
 finds "the injection's binding" "The injection leaves ml out.*inject.namespaceSelector*"
+idle() { ! acts; }
+works "... the API server calls it no more" wait_for 60 idle
+works "a pod that is made meanwhile" kubectl run early --namespace ml --image=none --labels=nccl-init.io/inject=conf \
+    --overrides='{"spec": {"tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}}'
 back
+finds "... has no settings" "A pod has the label nccl-init.io/inject and not the settings: early.*User: delete them*"
+works "... goes" kubectl delete pod early --namespace ml --force
 works "a label that excludes the namespace" kubectl label namespace ml no-nccl-init=1
 finds "... is seen" "The injection leaves ml out.*"
 kubectl label namespace ml no-nccl-init- >"$tmp/said"
