@@ -416,8 +416,10 @@ void ni_log_sort_ranks(struct ni_log *log)
 
         if (named ? r->rank < 0 && !(lacks && failed) : r->host == 0)
             continue;
-        if (!r->earlier)
-            log->order[log->n++] = r;
+        if (r->earlier)
+            continue;
+        r->nth = (int)log->n;
+        log->order[log->n++] = r;
     }
     log->alone = count_alone(log);
     count_jobs(log);

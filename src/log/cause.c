@@ -11,6 +11,7 @@
 #include "log/attempts.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
+#include "log/set.h"
 #include "log/stage.h"
 #include "log/state.h"
 #include "nccl_init/base.h"
@@ -220,7 +221,7 @@ void ni_log_find_owners(struct ni_log *log)
         note->who = r;
         const bool old = is_history(log, note);
         if (note->said == NI_SAID_EXCEPTION && !old)
-            ni_log_add_rank(log->raised, note->rank);
+            ni_log_set_add(&log->raised, note->rank);
         if (!r || (old && !r->earlier))
             continue;
         if (note->said == NI_SAID_EXCEPTION)
@@ -299,12 +300,6 @@ static void put_collective(struct ni_text *t, const struct ni_log *log,
                 (unsigned long long)wait->out);
 }
 
-static void clear_marks(struct ni_log *log)
-{
-    for (unsigned i = 0; i < log->n; i++)
-        log->order[i]->mark = 0;
-}
-
 /* ---- exceptions and ends ---- */
 
 /* Returns true if an exit that the note tells of is one that follows from any trouble: a status, or
@@ -352,7 +347,7 @@ static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
        spoke */
     if (note->number == 0 || note->number == -15)
         return false;
-    if ((ni_log_has_rank(log->raised, note->rank) || (r && (r->exception || r->wait))) &&
+    if ((ni_log_set_has(&log->raised, note->rank) || (r && (r->exception || r->wait))) &&
         (note->number > 0 || note->number == -6))
         return false;
     return !(r && note->number > 0 && r->process->warn.file != 0);
@@ -378,13 +373,12 @@ static bool has_same_number(const struct ni_log *log, const struct ni_log_note *
 typedef bool is_alike_fn(const struct ni_log *log, const struct ni_log_note *a,
                          const struct ni_log_note *b);
 
-/* Marks all causes that are like this one as told, and puts their ranks. */
+/* Notes that all causes that are like this one are told, and puts their ranks. */
 static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
                       is_alike_fn *is_alike)
 {
-    unsigned known = 0;
+    struct ni_log_set ranks = {0};
 
-    clear_marks(log);
     for (unsigned i = 0; i < log->n_note; i++) {
         struct ni_log_note *other = &log->note[i];
 
@@ -392,13 +386,11 @@ static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_l
             is_history(log, other))
             continue;
         other->told = true;
-        if (other->who && other->who->rank >= 0) {
-            other->who->mark = 1;
-            known++;
-        }
+        if (other->who && other->who->rank >= 0)
+            ni_log_set_add(&ranks, other->who->nth);
     }
-    if (known > 1 && note->who)
-        ni_log_put_ranks(who, log, 1);
+    if (ranks.n > 1 && note->who)
+        ni_log_put_ranks(who, log, &ranks);
     else
         put_note_owner(who, log, note);
 }
@@ -514,79 +506,89 @@ static bool is_waiting(const struct ni_log_rank *r)
 
 enum { COLLECTIVES = 8 }; /* collectives that are named; groups of ranks that are compared */
 
-/* Puts the ranks with that mark, and the collective in which the first of them waits. */
-static void put_waiting(struct ni_text *t, struct ni_log *log, const struct ni_log_note *wait,
-                        unsigned group)
+/* Returns true if the rank waits in the same collective as the other one does. */
+static bool waits_with(const struct ni_log_rank *r, const struct ni_log_rank *other)
 {
-    ni_log_put_ranks(t, log, group);
-    ni_put(t, " in ");
-    put_collective(t, log, wait);
+    return is_waiting(r) && r->group == other->group && is_same_note(r->wait, other->wait);
 }
 
-/* Marks the ranks that wait in this group by their collective, from 2; the others have 0. Returns
-   how many collectives there are. */
-static unsigned mark_collectives(struct ni_log *log, ni_log_text group)
+/* Returns the ranks that wait in the same collective as this one. */
+static struct ni_log_set ranks_with(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    struct ni_log_set ranks = {0};
+
+    for (unsigned i = 0; i < log->n; i++)
+        if (waits_with(log->order[i], r))
+            ni_log_set_add(&ranks, (int)i);
+    return ranks;
+}
+
+/* Puts the ranks that wait in the same collective as this one, and which that is. */
+static void put_waiting(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r)
+{
+    const struct ni_log_set ranks = ranks_with(log, r);
+
+    ni_log_put_ranks(t, log, &ranks);
+    ni_put(t, " in ");
+    put_collective(t, log, r->wait);
+}
+
+/* Finds the collectives in which ranks of this group wait: the first rank in each. Returns how
+   many there are. */
+static unsigned find_collectives(const struct ni_log *log, ni_log_text group,
+                                 const struct ni_log_rank *first[])
 {
     unsigned n = 0;
 
-    clear_marks(log);
     for (unsigned i = 0; i < log->n && n < COLLECTIVES; i++) {
-        struct ni_log_rank *r = log->order[i];
+        const struct ni_log_rank *r = log->order[i];
+        unsigned k = 0;
 
-        if (r->mark != 0 || !is_waiting(r) || r->group != group)
+        if (!is_waiting(r) || r->group != group)
             continue;
-        n++;
-        for (unsigned k = i; k < log->n; k++) {
-            struct ni_log_rank *other = log->order[k];
-
-            if (is_waiting(other) && other->group == group && is_same_note(r->wait, other->wait))
-                other->mark = n + 1;
-        }
+        while (k < n && !is_same_note(first[k]->wait, r->wait))
+            k++;
+        if (k == n)
+            first[n++] = r;
     }
     return n;
 }
 
-static const struct ni_log_rank *first_of(const struct ni_log *log, unsigned group)
+/* Returns true if the collectives have one number and one name. */
+static bool have_one_name(const struct ni_log_rank *const first[], unsigned n)
 {
-    for (unsigned i = 0; i < log->n; i++)
-        if (log->order[i]->mark == group)
-            return log->order[i];
-    return NULL;
-}
-
-/* Returns true if all marked ranks wait in one collective, by number and name. */
-static bool has_one_name(const struct ni_log *log)
-{
-    const struct ni_log_rank *first = first_of(log, 2);
-
-    for (unsigned i = 0; first && i < log->n; i++) {
-        const struct ni_log_rank *r = log->order[i];
-
-        if (r->mark != 0 && (r->wait->number != first->wait->number ||
-                             r->wait->collective != first->wait->collective))
+    for (unsigned k = 1; k < n; k++)
+        if (first[k]->wait->number != first[0]->wait->number ||
+            first[k]->wait->collective != first[0]->wait->collective)
             return false;
-    }
     return true;
 }
 
-static void report_differing(struct ni_log *log, unsigned groups, struct ni_findings *f)
+/* Puts all ranks that wait in one of the collectives. */
+static void put_all_waiting(struct ni_text *t, const struct ni_log *log,
+                            const struct ni_log_rank *const first[], unsigned n)
 {
-    struct ni_text t = NI_TEXT(400);
+    struct ni_log_set ranks = {0};
 
-    ni_put(&t, has_one_name(log) ? "wait in the same collective with different sizes: "
-                                 : "wait in different collectives: ");
-    for (unsigned group = 2; group < groups + 2; group++) {
-        const struct ni_log_rank *r = first_of(log, group);
-
-        if (!r)
-            continue;
-        ni_put(&t, group > 2 ? "; " : "");
-        put_waiting(&t, log, r->wait, group);
-    }
     for (unsigned i = 0; i < log->n; i++)
-        log->order[i]->mark = log->order[i]->mark != 0;
-    struct ni_text who = NI_TEXT(96);
-    ni_log_put_ranks(&who, log, 1);
+        for (unsigned k = 0; k < n; k++)
+            if (waits_with(log->order[i], first[k]))
+                ni_log_set_add(&ranks, (int)i);
+    ni_log_put_ranks(t, log, &ranks);
+}
+
+static void report_differing(const struct ni_log *log, const struct ni_log_rank *const first[],
+                             unsigned n, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+
+    ni_put(&t, have_one_name(first, n) ? "wait in the same collective with different sizes: "
+                                       : "wait in different collectives: ");
+    for (unsigned k = 0; k < n; k++) {
+        ni_put(&t, k > 0 ? "; " : "");
+        put_waiting(&t, log, first[k]);
+    }
+    put_all_waiting(&who, log, first, n);
     ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
 }
 
@@ -612,14 +614,15 @@ static bool is_beginning(const struct ni_log_rank *r)
     return r->begun != 0 && r->complete && !r->ended;
 }
 
-/* Names the first marked rank that waits in the initialisation of another communicator; nothing if
-   none does. */
-static void put_beginning_rank(struct ni_text *t, const struct ni_log *log)
+/* Names the first of these ranks that waits in the initialisation of another communicator; nothing
+   if none does. */
+static void put_beginning_rank(struct ni_text *t, const struct ni_log *log,
+                               const struct ni_log_set *ranks)
 {
-    for (unsigned i = 0; i < log->n; i++) {
+    for (int i = 0; i < ranks->end; i++) {
         const struct ni_log_rank *r = log->order[i];
 
-        if (r->mark == 0 || !is_beginning(r))
+        if (!ni_log_set_has(ranks, i) || !is_beginning(r))
             continue;
         ni_putf(t, "; rank %d was in the initialisation of another communicator, of %d rank%s%s",
                 r->rank, r->begun_size, ni_plural((unsigned)r->begun_size),
@@ -630,88 +633,98 @@ static void put_beginning_rank(struct ni_text *t, const struct ni_log *log)
 
 /* Reports ranks that wait in the initialisation of a further communicator, and those of the log
    that did not begin it. */
-static void report_begun(struct ni_log *log, struct ni_findings *f)
+static void report_begun(const struct ni_log *log, struct ni_findings *f)
 {
     const struct ni_log_rank *first = NULL;
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
-    unsigned missing = 0;
+    struct ni_log_set begun = {0};
 
     for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
+        const struct ni_log_rank *r = log->order[i];
 
         if (!first && is_beginning(r))
             first = r;
-        r->mark = first && r->begun != 0 && r->begun_job == first->begun_job ? 1 : 2;
-        missing += r->mark == 2;
+        if (first && r->begun != 0 && r->begun_job == first->begun_job)
+            ni_log_set_add(&begun, (int)i);
     }
     if (!first)
         return;
-    ni_log_put_ranks(&who, log, 1);
+    ni_log_put_ranks(&who, log, &begun);
     ni_putf(&t, "NCCL's initialisation of another communicator, of %d rank%s, did not end",
             first->begun_size, ni_plural((unsigned)first->begun_size));
     if (first->p2p)
         ni_put(&t, "; torch makes one for a send or receive");
-    if (missing > 0 && first->begun_size == first->size) {
+    ni_log_set_invert(&begun, (int)log->n);
+    if (begun.n > 0 && first->begun_size == first->size) {
         ni_put(&t, "; not begun by ");
-        ni_log_put_ranks(&t, log, 2);
+        ni_log_put_ranks(&t, log, &begun);
     }
     ni_put(&t, ". ");
     put_quoted_line(&t, log, &first->begun_at);
     ni_report(f, NI_F_LOG_UNFINISHED, who.buf, "%s", t.buf);
 }
 
-/* Marks the ranks without a mark, and no others. Returns how many these are. *called: the number of
-   their last collective; -1: it differs or is not known. */
-static unsigned mark_others(struct ni_log *log, int *called)
+/* Returns the number of the last collective of all these ranks; -1: it differs or is not known. */
+static int last_called(const struct ni_log *log, const struct ni_log_set *ranks)
 {
-    unsigned n = 0;
+    int called = -1;
+    bool first = true;
 
-    *called = -1;
-    for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
-
-        r->mark = r->mark == 0;
-        if (!r->mark)
+    for (int i = 0; i < ranks->end; i++) {
+        if (!ni_log_set_has(ranks, i))
             continue;
-        if (n == 0)
-            *called = r->called;
-        else if (*called != r->called)
-            *called = -1;
-        n++;
+        if (!first && called != log->order[i]->called)
+            return -1;
+        called = log->order[i]->called;
+        first = false;
     }
-    return n;
+    return called;
 }
 
-/* Reports the ranks for which the others wait, if all that wait are in one collective. */
-static void report_waiting(struct ni_log *log, struct ni_findings *f)
+/* Puts the others, for which this rank waits. */
+static void put_awaited(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r,
+                        const struct ni_log_set *others)
 {
-    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400), missing = NI_TEXT(96);
-    const struct ni_log_rank *r = first_of(log, 2);
-    int called;
+    const int called = last_called(log, others);
 
-    if (!r)
-        return;
-    ni_log_put_ranks(&who, log, 2);
-    const unsigned others = mark_others(log, &called);
+    ni_put(t, " for ");
+    ni_log_put_ranks(t, log, others);
+    if (called >= 0 && called < r->wait->number)
+        ni_putf(t, ", whose last collective was number %d", called);
+    else
+        ni_put(t, ", and the log does not show it waiting");
+    put_beginning_rank(t, log, others);
+}
+
+/* Puts what may be at fault if all ranks of the log wait. */
+static void put_none_awaited(struct ni_text *t, const struct ni_log *log,
+                             const struct ni_log_rank *r)
+{
+    struct ni_text missing = NI_TEXT(96);
+
+    ni_put(t, ", as do all ranks of the log");
+    ni_log_put_missing(&missing, log);
+    if (missing.len > 0)
+        ni_putf(t, "; look at the ranks that have no line in it: %s (of %d)", missing.buf, r->size);
+    else
+        put_unseen(t, ni_log_word(log, r->wait->collective), r->size > 0);
+}
+
+/* Reports the ranks for which the others wait, if all that wait do so with this one. */
+static void report_waiting(const struct ni_log *log, const struct ni_log_rank *r,
+                           struct ni_findings *f)
+{
+    struct ni_log_set ranks = ranks_with(log, r);
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+
+    ni_log_put_ranks(&who, log, &ranks);
     ni_putf(&t, "waited %d s in ", r->wait->waited / 1000);
     put_collective(&t, log, r->wait);
-    if (others == 0) {
-        ni_put(&t, ", as do all ranks of the log");
-        ni_log_put_missing(&missing, log);
-        if (missing.len > 0)
-            ni_putf(&t, "; look at the ranks that have no line in it: %s (of %d)", missing.buf,
-                    r->size);
-        else
-            put_unseen(&t, ni_log_word(log, r->wait->collective), r->size > 0);
-    } else {
-        ni_put(&t, " for ");
-        ni_log_put_ranks(&t, log, 1);
-        if (called >= 0 && called < r->wait->number)
-            ni_putf(&t, ", whose last collective was number %d", called);
-        else
-            ni_put(&t, ", and the log does not show it waiting");
-        put_beginning_rank(&t, log);
-    }
+    ni_log_set_invert(&ranks, (int)log->n);
+    if (ranks.n == 0)
+        put_none_awaited(&t, log, r);
+    else
+        put_awaited(&t, log, r, &ranks);
     ni_put(&t, ". ");
     put_quoted_line(&t, log, &r->wait->quote);
     ni_report(f, NI_F_LOG_TIMEOUT, who.buf, "%s", t.buf);
@@ -719,11 +732,11 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
 
 /* Reports ranks that ended in order while another is still in a collective which they did not
    miss. */
-static void report_early(struct ni_log *log, struct ni_findings *f)
+static void report_early(const struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
     const struct ni_log_rank *left = NULL;
-    unsigned ended = 0;
+    struct ni_log_set ended = {0};
 
     for (unsigned i = 0; i < log->n && !left; i++)
         if (log->order[i]->wait && !log->order[i]->ended)
@@ -731,14 +744,14 @@ static void report_early(struct ni_log *log, struct ni_findings *f)
     if (!left)
         return;
     for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
+        const struct ni_log_rank *r = log->order[i];
 
-        r->mark = r->ended && (r->called < 0 || r->called >= left->wait->number);
-        ended += r->mark;
+        if (r->ended && (r->called < 0 || r->called >= left->wait->number))
+            ni_log_set_add(&ended, (int)i);
     }
-    if (ended == 0)
+    if (ended.n == 0)
         return;
-    ni_log_put_ranks(&who, log, 1);
+    ni_log_put_ranks(&who, log, &ended);
     ni_put(&t, "ended in order while ");
     put_note_owner(&t, log, left->wait);
     ni_put(&t, " was in ");
@@ -751,7 +764,7 @@ static void report_early(struct ni_log *log, struct ni_findings *f)
 /* Reports ranks that wait in different collectives. Numbers count within a process group, so only
    ranks of one group are compared. If a group is smaller than the job, the log does not show its
    members. */
-static void report_collectives(struct ni_log *log, struct ni_findings *f)
+static void report_collectives(const struct ni_log *log, struct ni_findings *f)
 {
     ni_log_text group[COLLECTIVES];
     unsigned groups = 0;
@@ -766,12 +779,15 @@ static void report_collectives(struct ni_log *log, struct ni_findings *f)
             group[groups++] = r->group;
     }
     for (unsigned k = 0; k < groups; k++) {
-        const unsigned n = mark_collectives(log, group[k]);
+        const struct ni_log_rank *first[COLLECTIVES];
+        const unsigned n = find_collectives(log, group[k], first);
+        const bool is_whole =
+            groups == 1 && (group[k] == 0 || strstr(ni_log_word(log, group[k]), "default"));
 
         if (n > 1)
-            report_differing(log, n, f);
-        else if (groups == 1 && (group[k] == 0 || strstr(ni_log_word(log, group[k]), "default")))
-            report_waiting(log, f);
+            report_differing(log, first, n, f);
+        else if (n == 1 && is_whole)
+            report_waiting(log, first[0], f);
     }
     if (!ni_findings_has(f, NI_F_LOG_COLLECTIVE))
         report_early(log, f);
@@ -817,22 +833,23 @@ static bool lost_a_peer(const struct ni_log *log)
 }
 
 /* Reports ranks whose log just ends while others lost a connection. */
-static void report_silent(struct ni_log *log, struct ni_findings *f)
+static void report_silent(const struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(480);
     const struct ni_log_note *error = NULL;
-    unsigned silent = 0;
+    struct ni_log_set silent = {0};
 
     for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
+        const struct ni_log_rank *r = log->order[i];
 
-        r->mark = is_silent(r);
-        silent += r->mark;
-        error = r->mark && !error ? r->error : error;
+        if (!is_silent(r))
+            continue;
+        ni_log_set_add(&silent, (int)i);
+        error = error ? error : r->error;
     }
-    if (silent == 0 || 2 * silent > log->n || !lost_a_peer(log))
+    if (silent.n == 0 || 2 * silent.n > log->n || !lost_a_peer(log))
         return;
-    ni_log_put_ranks(&who, log, 1);
+    ni_log_put_ranks(&who, log, &silent);
     if (error) {
         ni_put(&t,
                "left first: its log ends not in order, while others lost their connections. A "
@@ -849,31 +866,28 @@ static void report_silent(struct ni_log *log, struct ni_findings *f)
 
 /* Reports launchers that a signal from outside stopped. Left out are those whose rank has a trouble
    of its own: it waited in a collective, raised an exception, or aborted. */
-static void report_terminated(struct ni_log *log, struct ni_findings *f)
+static void report_terminated(const struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
     const struct ni_log_note *first = NULL;
-    unsigned marked = 0;
+    struct ni_log_set stopped = {0};
 
-    clear_marks(log);
     for (unsigned i = 0; i < log->n_note; i++) {
         const struct ni_log_note *note = &log->note[i];
-        struct ni_log_rank *r = note->who;
+        const struct ni_log_rank *r = note->who;
 
         if (note->said != NI_SAID_TERM || is_history(log, note) ||
             (r && (r->wait || r->exception || r->aborted)))
             continue;
         if (!first)
             first = note;
-        if (r) {
-            r->mark = 1;
-            marked++;
-        }
+        if (r)
+            ni_log_set_add(&stopped, r->nth);
     }
     if (!first)
         return;
-    if (marked > 1)
-        ni_log_put_ranks(&who, log, 1);
+    if (stopped.n > 1)
+        ni_log_put_ranks(&who, log, &stopped);
     else
         put_note_owner(&who, log, first);
     ni_putf(&t, "the launcher was stopped from outside by signal %d (%s). ", -first->number,
@@ -882,29 +896,29 @@ static void report_terminated(struct ni_log *log, struct ni_findings *f)
     ni_report(f, NI_F_LOG_LEFT, who.buf, "%s", t.buf);
 }
 
-static void report_aborted(struct ni_log *log, struct ni_findings *f)
+static void report_aborted(const struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96);
-    unsigned aborted = 0;
+    struct ni_log_set aborted = {0};
 
     if (!lost_a_peer(log))
         return;
     for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
+        const struct ni_log_rank *r = log->order[i];
 
-        r->mark = r->aborted && !has_reason(r);
-        aborted += r->mark;
+        if (r->aborted && !has_reason(r))
+            ni_log_set_add(&aborted, (int)i);
     }
-    if (aborted == 0)
+    if (aborted.n == 0)
         return;
-    ni_log_put_ranks(&who, log, 1);
+    ni_log_put_ranks(&who, log, &aborted);
     ni_report(f, NI_F_LOG_LEFT, who.buf,
               "aborted the communicator without an earlier error: the program left it");
 }
 
 /* Reports processes that left the job and gave no error as their reason: their launcher was
    stopped, they aborted the communicator, or their log just ends. */
-static void report_departures(struct ni_log *log, struct ni_findings *f)
+static void report_departures(const struct ni_log *log, struct ni_findings *f)
 {
     report_terminated(log, f);
     report_aborted(log, f);
@@ -928,23 +942,24 @@ static bool says_why_it_stopped(const struct ni_log *log, const struct ni_log_ra
     return r->process->unknown_warn || has_reason_of_nccl(log, r);
 }
 
-static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_findings *f)
+static void report_stop(const struct ni_log *log, enum ni_log_step step, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
     const struct ni_log_rank *first = NULL, *p;
+    struct ni_log_set stopped = {0};
 
     for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
+        const struct ni_log_rank *r = log->order[i];
 
-        r->mark =
-            ni_log_is_stopped(r) && ni_log_stopped_step(r) == step && !says_why_it_stopped(log, r);
-        if (r->mark && !first)
-            first = r;
+        if (!ni_log_is_stopped(r) || ni_log_stopped_step(r) != step || says_why_it_stopped(log, r))
+            continue;
+        ni_log_set_add(&stopped, (int)i);
+        first = first ? first : r;
     }
     if (!first)
         return;
     p = first->process;
-    ni_log_put_ranks(&who, log, 1);
+    ni_log_put_ranks(&who, log, &stopped);
     ni_putf(&t, "NCCL's initialisation %s %s. ",
             p->place == NI_STEP_NONE ? "did not end: the log stops" : "failed",
             ni_log_step_text(log, first));
@@ -971,9 +986,9 @@ static void report_warnings(struct ni_log *log, struct ni_findings *f)
 
         if (!r->process->unknown_warn || has_reason_of_nccl(log, r))
             continue;
-        clear_marks(log);
-        log->order[i]->mark = 1;
-        ni_log_put_ranks(&who, log, 1);
+        struct ni_log_set its = {0};
+        ni_log_set_add(&its, (int)i);
+        ni_log_put_ranks(&who, log, &its);
         ni_put(&t, "its first NCCL WARN, which nccl-init does not know");
         put_stage(&t, log, r);
         ni_put(&t, ". ");
@@ -984,22 +999,21 @@ static void report_warnings(struct ni_log *log, struct ni_findings *f)
     }
 }
 
-/* Returns the note of the first rank that waits in a collective, and adds all that do to the set;
-   NULL: none does, or they do not wait in the same one. *end: one more than the last of them. */
-static const struct ni_log_note *gather_waiting(const struct ni_log *log, uint64_t *set, int *end)
+/* Returns the note of the first rank that waits in a collective, and adds the numbers of all that do
+   to the set; NULL: none does, or they do not wait in the same one. */
+static const struct ni_log_note *gather_waiting(const struct ni_log *log, struct ni_log_set *set)
 {
     const struct ni_log_note *first = NULL;
 
     for (unsigned i = 0; i < log->n_note; i++) {
         const struct ni_log_note *note = &log->note[i];
 
-        if (note->said != NI_SAID_WAIT || note->rank < 0 || note->rank >= NI_LOG_RAISED)
+        if (note->said != NI_SAID_WAIT || note->rank < 0 || note->rank >= NI_LOG_RANKS)
             continue;
         first = first ? first : note;
         if (!is_same_note(first, note))
             return NULL;
-        ni_log_add_rank(set, note->rank);
-        *end = note->rank >= *end ? note->rank + 1 : *end;
+        ni_log_set_add(set, note->rank);
     }
     return first;
 }
@@ -1010,22 +1024,21 @@ static void report_waiting_alone(const struct ni_log *log, struct ni_findings *f
 {
     struct ni_text who = NI_TEXT(96), missing = NI_TEXT(96), t = NI_TEXT(400);
     struct ni_text subject = NI_TEXT(112);
-    uint64_t waiting[NI_LOG_RAISED / 64] = {0};
-    int end = 0;
-    const struct ni_log_note *first = log->n == 0 ? gather_waiting(log, waiting, &end) : NULL;
+    struct ni_log_set waiting = {0};
+    const struct ni_log_note *first = log->n == 0 ? gather_waiting(log, &waiting) : NULL;
 
     if (!first)
         return;
-    const unsigned n = ni_log_put_set(&who, waiting, end, true);
-    const unsigned others = ni_log_put_set(&missing, waiting, end, false);
-    if (others == 0 || others >= n)
+    ni_log_set_put(&who, &waiting);
+    const unsigned others = ni_log_set_put_rest(&missing, &waiting, waiting.end);
+    if (others == 0 || others >= waiting.n)
         return;
     ni_putf(&t, "waited %d s in ", first->waited / 1000);
     put_collective(&t, log, first);
     ni_putf(&t, " for rank%s %s, which the log does not show waiting: look at %s last lines. ",
             ni_plural(others), missing.buf, others == 1 ? "its" : "their");
     put_quoted_line(&t, log, &first->quote);
-    ni_putf(&subject, "rank%s %s", ni_plural(n), who.buf);
+    ni_putf(&subject, "rank%s %s", ni_plural(waiting.n), who.buf);
     ni_report(f, NI_F_LOG_TIMEOUT, subject.buf, "%s", t.buf);
 }
 
@@ -1036,7 +1049,7 @@ static void report_members(const struct ni_log *log, struct ni_findings *f)
     unsigned n = 0;
 
     if (log->members > 0 && log->n == 0)
-        n = ni_log_put_set(&missing, log->member, log->members, false);
+        n = ni_log_set_put_rest(&missing, &log->member, log->members);
     if (n > 0)
         ni_report(f, NI_F_LOG_RANKS_MISSING, missing.buf,
                   "of %d processes, these did not announce themselves: nothing runs on their node, "

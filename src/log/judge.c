@@ -14,6 +14,7 @@
 #include "log/cause.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
+#include "log/set.h"
 #include "log/stage.h"
 #include "log/state.h"
 #include "nccl_init/findings.h"
@@ -89,26 +90,24 @@ static unsigned flags_of(const struct ni_log *log, const struct ni_log_rank *r)
 
 /* ---- what is told ---- */
 
-/* Returns the marked ranks in words. */
-static const char *name_them(struct ni_log *log)
+/* Returns the ranks with any of these properties. */
+static struct ni_log_set ranks_with(const struct ni_log *log, unsigned what)
 {
-    struct ni_text t = ni_text_on(log->who, sizeof(log->who));
+    struct ni_log_set ranks = {0};
 
-    ni_log_put_ranks(&t, log, 1);
-    return log->who;
+    for (unsigned i = 0; i < log->n; i++)
+        if ((log->order[i]->is & what) != 0)
+            ni_log_set_add(&ranks, (int)i);
+    return ranks;
 }
 
-/* Marks the ranks with any of these properties. Returns how many. */
-static unsigned mark(struct ni_log *log, unsigned what)
+/* Returns how many ranks have any of these properties. */
+static unsigned count_with(const struct ni_log *log, unsigned what)
 {
     unsigned n = 0;
 
-    for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
-
-        r->mark = (r->is & what) != 0;
-        n += r->mark;
-    }
+    for (unsigned i = 0; i < log->n; i++)
+        n += (log->order[i]->is & what) != 0;
     return n;
 }
 
@@ -151,51 +150,54 @@ static struct ni_span find_peer(const struct ni_log_hit *h)
 {
     const char *end = strchr(h->quote, '<'), *from = end;
 
-    while (from && from > h->quote && from[-1] != ' ')
+    if (!end)
+        return (struct ni_span){h->quote, 0};
+    while (from > h->quote && from[-1] != ' ')
         from--;
-    return (struct ni_span){from ? from : h->quote, from ? (size_t)(end - from) : 0};
+    return (struct ni_span){from, (size_t)(end - from)};
 }
 
-/* Marks the ranks of that address, or that host. Returns how many. */
-static unsigned mark_address(struct ni_log *log, struct ni_span address)
+/* Returns the ranks of that address, or that host. */
+static struct ni_log_set ranks_at(const struct ni_log *log, struct ni_span address)
 {
-    unsigned n = 0;
+    struct ni_log_set ranks = {0};
 
     for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
-        const char *colon = strchr(ni_log_word(log, r->process->boot), ':');
+        const struct ni_log_rank *p = log->order[i]->process;
+        const char *colon = strchr(ni_log_word(log, p->boot), ':');
 
-        r->mark = ni_span_is(address, ni_log_word(log, r->process->host)) ||
-                  (colon && ni_span_is(address, colon + 1));
-        n += r->mark;
+        if (ni_span_is(address, ni_log_word(log, p->host)) ||
+            (colon && ni_span_is(address, colon + 1)))
+            ni_log_set_add(&ranks, (int)i);
     }
-    return n;
+    return ranks;
 }
 
-/* Returns true if the log of a marked rank says how it ended, or warned. */
-static bool has_words(const struct ni_log *log)
+/* Returns true if the log of one of these ranks says how it ended, or warned. */
+static bool has_words(const struct ni_log *log, const struct ni_log_set *ranks)
 {
-    for (unsigned i = 0; i < log->n; i++) {
+    for (int i = 0; i < ranks->end; i++) {
         const struct ni_log_rank *r = log->order[i];
 
-        if (r->mark && (r->ended || r->aborted || r->exception || r->error || r->end || r->wait ||
-                        r->process->warn.file != 0))
+        if (ni_log_set_has(ranks, i) && (r->ended || r->aborted || r->exception || r->error ||
+                                         r->end || r->wait || r->process->warn.file != 0))
             return true;
     }
     return false;
 }
 
 /* Puts the ranks at the other end's address if their own log does not say why they left. */
-static void put_peer(struct ni_text *t, struct ni_log *log, const struct ni_log_hit *h)
+static void put_peer(struct ni_text *t, const struct ni_log *log, const struct ni_log_hit *h)
 {
     const struct ni_span peer = find_peer(h);
+    const struct ni_log_set ranks = ranks_at(log, peer);
 
-    if (peer.n == 0 || mark_address(log, peer) == 0 || has_words(log)) {
+    if (peer.n == 0 || ranks.n == 0 || has_words(log, &ranks)) {
         ni_put(t, ", and its own log says why");
         return;
     }
     ni_putf(t, "; the log of the rank at %.*s, ", (int)peer.n, peer.p);
-    ni_log_put_ranks(t, log, 1);
+    ni_log_put_ranks(t, log, &ranks);
     ni_put(t, ", shows neither an end nor an error: look at that node");
 }
 
@@ -218,7 +220,7 @@ static bool is_early(const struct ni_log *log, const struct ni_log_hit *h)
 
 /* Returns true if the other end is no rank of the job: the log has the address of each rank's first
    contact, and a rank that is in the bootstrap still met another one there. */
-static bool is_stranger(struct ni_log *log, const struct ni_log_hit *h)
+static bool is_stranger(const struct ni_log *log, const struct ni_log_hit *h)
 {
     const struct ni_span peer = find_peer(h);
     bool early = false;
@@ -231,7 +233,7 @@ static bool is_stranger(struct ni_log *log, const struct ni_log_hit *h)
         early |= (r->process->said & h->bit) != 0 && ni_log_is_stopped(r) &&
                  ni_log_stopped_step(r) == NI_STEP_START;
     }
-    return early && peer.n > 0 && mark_address(log, peer) == 0;
+    return early && peer.n > 0 && ranks_at(log, peer).n == 0;
 }
 
 static void put_stranger(struct ni_text *t, const struct ni_log_hit *h)
@@ -245,7 +247,7 @@ static void put_stranger(struct ni_text *t, const struct ni_log_hit *h)
 }
 
 /* Puts the meaning of the hit, and its line. */
-static void put_hit(struct ni_text *t, struct ni_log *log, const struct ni_log_hit *h,
+static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni_log_hit *h,
                     ni_finding_number id)
 {
     ni_put(t, cause_text(log, h, id));
@@ -300,21 +302,26 @@ static bool is_deadly(const struct ni_log *log, const struct ni_log_hit *h)
         return true;
     if (h->row->id != NI_F_LOG_HCA_PORT || !h->row->cause)
         return false;
-    for (unsigned i = 0; i < log->n_hit; i++)
+    for (unsigned i = 0; i < log->n_hit; i++) {
+        const uint64_t both = log->hit[i].bit | h->bit;
+
+        if (log->hit[i].row->id != NI_F_LOG_PEER_SILENT)
+            continue;
         for (unsigned k = 0; k < log->n; k++)
-            if (log->order[k]->mark && log->hit[i].row->id == NI_F_LOG_PEER_SILENT &&
-                (log->order[k]->process->said & log->hit[i].bit) != 0)
+            if ((log->order[k]->process->said & both) == both)
                 return true;
+    }
     return false;
 }
 
-/* Returns true if a marked rank has no complete communicator, or the log names no rank. */
-static bool has_incomplete(const struct ni_log *log)
+/* Returns true if a rank with the hit has no complete communicator, or the log names no rank. */
+static bool has_incomplete(const struct ni_log *log, const struct ni_log_hit *h)
 {
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
+        const bool its = (r->process->said & h->bit) != 0;
 
-        if (r->mark && !r->complete && !r->connected && !r->ended)
+        if (its && !r->complete && !r->connected && !r->ended)
             return true;
     }
     return log->n == 0;
@@ -420,40 +427,79 @@ static bool has_fault(const struct ni_log *log)
     return false;
 }
 
+/* Returns true if a better finding says what the line does, or it did not end the job. */
+static bool is_told(const struct ni_log *log, const struct ni_log_hit *h,
+                    const struct ni_findings *f)
+{
+    const ni_finding_number id = h->row->id;
+    const bool over_sockets = count_with(log, SOCKETS) > 0;
+
+    if ((h->flags & FOLLOWS) != 0 && ni_findings_has(f, id))
+        return true;
+    switch (id) {
+    case NI_F_HCA_NONE:
+    case NI_F_LOG_SOCKETS:
+        return over_sockets; /* judge_network reports it */
+    case NI_F_LOG_TIMEOUT:
+    case NI_F_LOG_COLLECTIVE:
+        return ni_findings_has(f, id);
+    case NI_F_LOG_SHM:
+        return ni_findings_has(f, NI_F_SHM_DEFAULT);
+    case NI_F_LOG_PEER_STRANGER:
+        return over_sockets && count_with(log, RDMA) > 0;
+    case NI_F_LOG_CUDA:
+        return has_hit(log, NI_F_IMEX_CHANNEL_MISSING); /* CUDA failure 800 */
+    case NI_F_LOG_FAILED:
+        return ni_findings_count(f, NI_ERROR) > 0;
+    default:
+        return false;
+    }
+}
+
+/* Returns true if the fault has harmed a rank. *id becomes the finding about a setting of such a
+   rank from which it comes. */
+static bool has_harmed(const struct ni_log *log, const struct ni_log_hit *h, ni_finding_number *id)
+{
+    const unsigned harmful = harmed_by(h->flags);
+    const bool nobodys = ni_log_is_nobodys(log, h);
+    bool harms = log->n == 0;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+        const bool its = (r->process->said & h->bit) != 0;
+
+        harms |= (its || nobodys) && (r->is & harmful) != 0;
+        if (its)
+            *id = id_by_setting(log, h, r, *id);
+    }
+    return harms;
+}
+
+/* Puts the device or the variable that the line names, and the ranks whose process printed it. */
+static void put_subject(struct ni_text *t, const struct ni_log *log, const struct ni_log_hit *h)
+{
+    struct ni_log_set ranks = {0};
+
+    for (unsigned i = 0; i < log->n; i++)
+        if ((log->order[i]->process->said & h->bit) != 0)
+            ni_log_set_add(&ranks, (int)i);
+    ni_put(t, ni_log_word(log, h->subject));
+    ni_put(t, t->len > 0 && ranks.n > 0 ? ", " : "");
+    ni_log_put_ranks(t, log, &ranks);
+}
+
 /* Reports what the log says, unless a better finding says it or it harms no rank. */
 static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni_findings *f)
 {
-    const unsigned flags = h->flags;
-    const unsigned harmful = harmed_by(flags);
     ni_finding_number id = h->row->id;
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(720);
-    bool harms = log->n == 0;
 
-    if (((id == NI_F_HCA_NONE || id == NI_F_LOG_SOCKETS) && /* judge_network reports it */
-         mark(log, SOCKETS) > 0) ||
-        ((flags & FOLLOWS) != 0 && ni_findings_has(f, id)) ||
-        ((id == NI_F_LOG_TIMEOUT || id == NI_F_LOG_COLLECTIVE) && ni_findings_has(f, id)) ||
-        (id == NI_F_LOG_SHM && ni_findings_has(f, NI_F_SHM_DEFAULT)) ||
-        (id == NI_F_LOG_PEER_STRANGER && mark(log, SOCKETS) > 0 && mark(log, RDMA) > 0) ||
-        (id == NI_F_LOG_CUDA && has_hit(log, NI_F_IMEX_CHANNEL_MISSING)) || /* CUDA failure 800 */
-        (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0) || is_warning_only(log, h) ||
-        is_survived(log, h))
+    if (is_told(log, h, f) || is_warning_only(log, h) || is_survived(log, h) ||
+        !has_harmed(log, h, &id))
         return;
-    for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
-
-        r->mark = (r->process->said & h->bit) != 0;
-        harms |= (r->mark || ni_log_is_nobodys(log, h)) && (r->is & harmful) != 0;
-        if (r->mark)
-            id = id_by_setting(log, h, r, id);
-    }
-    if (!harms)
-        return;
-    ni_put(&who, ni_log_word(log, h->subject));
-    const char *ranks = name_them(log);
-    ni_putf(&who, "%s%s", who.len > 0 && *ranks ? ", " : "", ranks);
+    put_subject(&who, log, h);
     log->fatal[id] |= is_deadly(log, h);
-    log->died |= (h->flags & FATAL) != 0 && has_incomplete(log);
+    log->died |= (h->flags & FATAL) != 0 && has_incomplete(log, h);
     if (id == NI_F_LOG_PEER_DIED && is_stranger(log, h)) {
         id = NI_F_LOG_PEER_STRANGER;
         log->fatal[id] = true;
@@ -480,16 +526,17 @@ static const struct ni_log_hit *find_why(const struct ni_log *log, const struct 
     return why;
 }
 
-/* Returns true if each marked rank has the same reason: the line, or without one the variable that
+/* Returns true if each of the ranks has the same reason: the line, or without one the variable that
    switches RDMA off. */
-static bool have_all_reason(const struct ni_log *log, const struct ni_log_hit *h, const char *off)
+static bool have_all_reason(const struct ni_log *log, const struct ni_log_set *ranks,
+                            const struct ni_log_hit *h, const char *off)
 {
-    for (unsigned i = 0; i < log->n; i++) {
+    for (int i = 0; i < ranks->end; i++) {
         const struct ni_log_rank *r = log->order[i];
         const bool same = h ? (r->process->said & h->bit) != 0 || ni_log_is_nobodys(log, h)
                             : switched_off(log, r) == off;
 
-        if (r->mark && !same)
+        if (ni_log_set_has(ranks, i) && !same)
             return false;
     }
     return true;
@@ -497,17 +544,18 @@ static bool have_all_reason(const struct ni_log *log, const struct ni_log_hit *h
 
 enum detail { REASON, REASON_AND_LINE };
 
-/* Puts the first reason that a marked rank gave, and which rank unless all did. */
-static void put_socket_reason(struct ni_text *t, struct ni_log *log, enum detail detail)
+/* Puts the first reason that one of the ranks gave, and which one unless all did. */
+static void put_socket_reason(struct ni_text *t, const struct ni_log *log,
+                              const struct ni_log_set *ranks, enum detail detail)
 {
-    for (unsigned i = 0; i < log->n; i++) {
+    for (int i = 0; i < ranks->end; i++) {
         const struct ni_log_rank *r = log->order[i];
         const struct ni_log_hit *h = find_why(log, r);
         const char *off = switched_off(log, r);
 
-        if (!r->mark || (!h && !off))
+        if (!ni_log_set_has(ranks, i) || (!h && !off))
             continue;
-        if (r->rank >= 0 && !have_all_reason(log, h, off))
+        if (r->rank >= 0 && !have_all_reason(log, ranks, h, off))
             ni_putf(t, "rank %d: ", r->rank);
         if (!h)
             ni_putf(t, "%s is %.16s", off, rank_value(log, r, off));
@@ -520,29 +568,50 @@ static void put_socket_reason(struct ni_text *t, struct ni_log *log, enum detail
     ni_put(t, "NCCL gives no reason");
 }
 
-static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f)
+static void report_sockets(const struct ni_log *log, bool meant, struct ni_findings *f)
 {
-    /* a provider is lacking for an HCA that the container has */
-    const bool meant = rdma || has_hit(log, NI_F_LOG_PROVIDER) || has_hit(log, NI_F_LOG_PLUGIN) ||
-                       mark(log, MEANT) > 0;
-    struct ni_text t = NI_TEXT(300);
+    const struct ni_log_set ranks = ranks_with(log, SOCKETS);
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(300);
 
-    if (mark(log, SOCKETS) > 0) {
-        put_socket_reason(&t, log, REASON_AND_LINE);
-        ni_report(f, meant ? NI_F_LOG_SOCKETS : NI_F_HCA_NONE, name_them(log),
-                  "went over sockets%s: %s", meant ? "" : ", and nothing in the log asks for RDMA",
-                  t.buf);
-    }
+    if (ranks.n == 0)
+        return;
+    ni_log_put_ranks(&who, log, &ranks);
+    put_socket_reason(&t, log, &ranks, REASON_AND_LINE);
+    if (meant)
+        ni_report(f, NI_F_LOG_SOCKETS, who.buf, "went over sockets: %s", t.buf);
+    else
+        ni_report(f, NI_F_HCA_NONE, who.buf,
+                  "went over sockets, and nothing in the log asks for RDMA: %s", t.buf);
+}
+
+static void report_gdr(struct ni_log *log, struct ni_findings *f)
+{
+    const struct ni_log_set ranks = ranks_with(log, LACKS_GDR);
+    struct ni_text who = NI_TEXT(96);
+
     for (unsigned i = 0; i < log->n; i++) {
         log->net += log->order[i]->net;
         log->gdr += log->order[i]->gdr;
     }
-    if (mark(log, LACKS_GDR) > 0)
-        ni_report(f, NI_F_LOG_GDR, name_them(log),
-                  "%u of %u ends of channels to other nodes have no GPUDirect RDMA",
-                  log->net - log->gdr, log->net);
-    log->failed = (rdma && (log->n == 0 || mark(log, NO_RDMA) > 0)) ||
-                  (gdr && (log->gdr < log->net || (log->net == 0 && mark(log, LOCAL) < log->n)));
+    if (ranks.n == 0)
+        return;
+    ni_log_put_ranks(&who, log, &ranks);
+    ni_report(f, NI_F_LOG_GDR, who.buf,
+              "%u of %u ends of channels to other nodes have no GPUDirect RDMA",
+              log->net - log->gdr, log->net);
+}
+
+static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f)
+{
+    /* a provider is lacking for an HCA that the container has */
+    const bool meant = rdma || has_hit(log, NI_F_LOG_PROVIDER) || has_hit(log, NI_F_LOG_PLUGIN) ||
+                       count_with(log, MEANT) > 0;
+    const bool all_local = count_with(log, LOCAL) == log->n;
+
+    report_sockets(log, meant, f);
+    report_gdr(log, f);
+    log->failed = (rdma && (log->n == 0 || count_with(log, NO_RDMA) > 0)) ||
+                  (gdr && (log->gdr < log->net || (log->net == 0 && !all_local)));
 }
 
 static void judge_start(struct ni_log *log, struct ni_findings *f)
@@ -550,7 +619,7 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
     const int size = log->n > 0 ? log->order[log->n - 1]->size : 0;
     struct ni_text missing = NI_TEXT(96);
 
-    if (ni_findings_has(f, NI_F_LOG_LINES_LOST) || mark(log, WAITING) == 0)
+    if (ni_findings_has(f, NI_F_LOG_LINES_LOST) || count_with(log, WAITING) == 0)
         return;
     ni_log_put_missing(&missing, log);
     ni_log_report_stops(log, f);
@@ -569,21 +638,25 @@ static bool has_run(const struct ni_log *log, const struct ni_log_rank *r)
    ran, unless an error says why. */
 static void judge_idle(struct ni_log *log, struct ni_findings *f)
 {
-    unsigned idle = 0, began = 0;
+    struct ni_text who = NI_TEXT(96);
+    struct ni_log_set idle = {0};
+    unsigned began = 0;
 
     if (ni_findings_has(f, NI_F_LOG_LINES_LOST) || ni_findings_count(f, NI_ERROR) > 0)
         return;
     for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
+        const struct ni_log_rank *r = log->order[i];
 
-        r->mark = ni_log_is_idle(log, r) && !has_run(log, r);
-        idle += r->mark;
-        began += r->mark && (r->net > 0 || r->sockets > 0);
+        if (!ni_log_is_idle(log, r) || has_run(log, r))
+            continue;
+        ni_log_set_add(&idle, (int)i);
+        began += r->net > 0 || r->sockets > 0;
     }
-    if (idle == 0)
+    if (idle.n == 0)
         return;
+    ni_log_put_ranks(&who, log, &idle);
     ni_report(
-        f, NI_F_LOG_COLLECTIVE_NONE, name_them(log),
+        f, NI_F_LOG_COLLECTIVE_NONE, who.buf,
         "NCCL's initialisation is complete, and nothing shows that a collective ran%s: the log "
         "ends early, or the first collective hangs",
         began > 0 ? "; connections to other nodes began, and no line shows their end" : "");
@@ -591,14 +664,15 @@ static void judge_idle(struct ni_log *log, struct ni_findings *f)
 }
 
 /* Reports processes each of which is a job of its own. */
-static void judge_alone(struct ni_log *log, struct ni_findings *f)
+static void judge_alone(const struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96);
 
     if (log->alone == 0)
         return;
+    const struct ni_log_set all = ranks_with(log, ~0U);
     ni_putf(&who, "%u processes", log->alone);
-    ni_log_put_hosts(&who, log, mark(log, ~0U) > 0);
+    ni_log_put_hosts(&who, log, &all);
     ni_report(
         f, NI_F_LOG_ALONE, who.buf,
         "each of them is a job of its own: %u jobs of one process each, not one job of %u ranks. "
@@ -607,22 +681,27 @@ static void judge_alone(struct ni_log *log, struct ni_findings *f)
 }
 
 /* Reports ranks that began with the communicator of the attempt before. */
-static void judge_stale(struct ni_log *log, struct ni_findings *f)
+static void judge_stale(const struct ni_log *log, struct ni_findings *f)
 {
     const struct ni_log_rank *first = NULL;
+    struct ni_text who = NI_TEXT(96);
+    struct ni_log_set stale = {0};
 
     for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *r = log->order[i];
+        const struct ni_log_rank *r = log->order[i];
 
-        r->mark = r->stale;
-        first = r->stale && !first ? r : first;
+        if (!r->stale)
+            continue;
+        ni_log_set_add(&stale, (int)i);
+        first = first ? first : r;
     }
-    if (first)
-        ni_report(
-            f, NI_F_LOG_RENDEZVOUS, name_them(log),
-            "began with the communicator of the attempt before (commId %s), which is over: the "
-            "job's store still had its id. Start the job anew, with a store of its own",
-            ni_log_word(log, first->job));
+    if (!first)
+        return;
+    ni_log_put_ranks(&who, log, &stale);
+    ni_report(f, NI_F_LOG_RENDEZVOUS, who.buf,
+              "began with the communicator of the attempt before (commId %s), which is over: the "
+              "job's store still had its id. Start the job anew, with a store of its own",
+              ni_log_word(log, first->job));
 }
 
 static void judge_ranks(struct ni_log *log, struct ni_findings *f)
@@ -641,38 +720,64 @@ static void judge_ranks(struct ni_log *log, struct ni_findings *f)
     }
 }
 
-/* Reports each setting that differs between ranks where it must not, or from the plan. */
-static void judge_settings(struct ni_log *log, struct ni_findings *f)
+/* Reports ranks whose value differs from that of the first one of the job. */
+static void report_differing_value(const struct ni_log *log, unsigned k, const char *name,
+                                   ni_finding_number id, struct ni_findings *f)
 {
-    for (unsigned k = 0; k == NI_LOG_VERSION || k < log->n_name; k++) {
-        const char *name = k == NI_LOG_VERSION ? "version" : ni_log_word(log, log->name[k]);
-        const struct ni_job_setting *row = ni_find_job_setting(name);
-        ni_finding_number id = NI_F_LOG_VERSION_DIFFERS;
-        ni_log_text first = 0, job = 0;
-        unsigned others = 0, off_plan = 0;
+    struct ni_text who = NI_TEXT(96);
+    struct ni_log_set others = {0};
+    ni_log_text first = 0, job = 0;
 
-        if (k != NI_LOG_VERSION)
-            id = row ? row->id : NI_F_NONE;
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+        const ni_log_text value = r->process->value[k];
+        const ni_log_text its = r->several ? 0 : r->job;
 
-        for (unsigned i = 0; i < log->n; i++) {
-            struct ni_log_rank *r = log->order[i];
-            const ni_log_text value = r->process->value[k];
-            const ni_log_text its = r->several ? 0 : r->job;
-
-            job = first == 0 ? its : job;
-            first = first == 0 ? value : first;
-            /* ranks of another job may differ */
-            r->mark = value != first && value != 0 && (its == job || its == 0 || job == 0);
-            others += r->mark;
-            off_plan += value != log->plan[k] && value != 0 && log->plan[k] != 0;
+        if (first == 0) {
+            first = value;
+            job = its;
         }
-        if (others > 0 && id != NI_F_NONE && id != NI_F_JOB_HOSTID_SAME)
-            ni_report(f, id, name, "%s: the value differs from %s=%s of the others", name_them(log),
-                      name, ni_log_word(log, first));
-        if (off_plan > 0)
-            ni_report(f, NI_F_LOG_PLAN_DIFFERS, name,
-                      "the plan has %s, and %u of %u rank%s took another value",
-                      ni_log_word(log, log->plan[k]), off_plan, log->n, ni_plural(log->n));
+        /* ranks of another job may differ */
+        if (value != first && value != 0 && (its == job || its == 0 || job == 0))
+            ni_log_set_add(&others, (int)i);
+    }
+    if (others.n == 0)
+        return;
+    ni_log_put_ranks(&who, log, &others);
+    ni_report(f, id, name, "%s: the value differs from %s=%s of the others", who.buf, name,
+              ni_log_word(log, first));
+}
+
+/* Reports a value that differs from the plan. */
+static void report_off_plan(const struct ni_log *log, unsigned k, const char *name,
+                            struct ni_findings *f)
+{
+    unsigned others = 0;
+
+    if (log->plan[k] == 0)
+        return;
+    for (unsigned i = 0; i < log->n; i++) {
+        const ni_log_text value = log->order[i]->process->value[k];
+
+        others += value != log->plan[k] && value != 0;
+    }
+    if (others > 0)
+        ni_report(f, NI_F_LOG_PLAN_DIFFERS, name,
+                  "the plan has %s, and %u of %u rank%s took another value",
+                  ni_log_word(log, log->plan[k]), others, log->n, ni_plural(log->n));
+}
+
+/* Reports each setting that differs between ranks where it must not, or from the plan. */
+static void judge_settings(const struct ni_log *log, struct ni_findings *f)
+{
+    report_differing_value(log, NI_LOG_VERSION, "version", NI_F_LOG_VERSION_DIFFERS, f);
+    for (unsigned k = NI_LOG_VERSION + 1; k < log->n_name; k++) {
+        const char *name = ni_log_word(log, log->name[k]);
+        const struct ni_job_setting *row = ni_find_job_setting(name);
+
+        if (row && row->id != NI_F_NONE && row->id != NI_F_JOB_HOSTID_SAME)
+            report_differing_value(log, k, name, row->id, f);
+        report_off_plan(log, k, name, f);
     }
 }
 
@@ -768,12 +873,14 @@ static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
         ni_put(t, ", RDMA chosen, but the log shows no channel to another node");
         return;
     }
+    const bool all_fused = c.fused > 0 && c.fused == c.uses;
+
     ni_putf(t, ", RDMA %s ", c.connected ? "on" : "set up on");
     if (c.min < c.max)
         ni_putf(t, "%u to ", c.min);
-    ni_putf(t, "%u %sHCA%s%s%s", c.max, c.fused > 0 && c.fused == c.uses ? "fused " : "",
-            ni_plural(c.max), c.hosts > 1 ? " of each node" : "",
-            c.fused > 0 && c.fused < c.uses ? ", some fused" : "");
+    ni_putf(t, "%u %sHCA%s", c.max, all_fused ? "fused " : "", ni_plural(c.max));
+    ni_put(t, c.hosts > 1 ? " of each node" : "");
+    ni_put(t, c.fused > 0 && !all_fused ? ", some fused" : "");
 }
 
 /* Returns true if the ranks, all of one node, connected for their first collective, and nothing shows
@@ -863,9 +970,11 @@ static void put_count(struct ni_text *t, const struct ni_log *log)
         ni_putf(t, "%u of %d ranks", named, last->size);
     else if (named > 0)
         ni_putf(t, "%u rank%s", named, ni_plural(named));
-    if (nameless > 0)
-        ni_putf(t, "%s%u %s%s", named > 0 ? " and " : "", nameless,
-                nameless == 1 ? "process" : "processes", named > 0 ? " without a number" : "");
+    if (nameless > 0) {
+        ni_put(t, named > 0 ? " and " : "");
+        ni_putf(t, "%u process%s", nameless, nameless == 1 ? "" : "es");
+        ni_put(t, named > 0 ? " without a number" : "");
+    }
     if (log->jobs > 1 && log->at_once)
         ni_putf(t, " of %u jobs", log->jobs);
     else if (log->jobs > 1)
@@ -887,15 +996,16 @@ static void put_version(struct ni_text *t, const struct ni_log *log, const struc
         version = log->order[i]->process->value[NI_LOG_VERSION];
     if (version == 0)
         version = log->version;
-    if (version != 0)
-        ni_putf(t, ", %s %s%s", log->rccl ? "RCCL" : "NCCL", ni_log_word(log, version),
-                ni_findings_has(f, NI_F_LOG_VERSION_DIFFERS) ? " and others" : "");
+    if (version == 0)
+        return;
+    ni_putf(t, ", %s %s", log->rccl ? "RCCL" : "NCCL", ni_log_word(log, version));
+    ni_put(t, ni_findings_has(f, NI_F_LOG_VERSION_DIFFERS) ? " and others" : "");
 }
 
 /* Puts the share of channel ends that use GPUDirect RDMA. */
-static void put_gdr_share(struct ni_text *t, struct ni_log *log, bool some_sockets)
+static void put_gdr_share(struct ni_text *t, const struct ni_log *log, bool some_sockets)
 {
-    const bool as_set = mark(log, LACKS_GDR) == 0;
+    const bool as_set = count_with(log, LACKS_GDR) == 0;
 
     if (log->net == 0)
         return;
@@ -911,11 +1021,12 @@ static void put_gdr_share(struct ni_text *t, struct ni_log *log, bool some_socke
 /* Puts the network of all ranks, or says that the log does not name it. */
 static void put_network_of_job(struct ni_text *t, struct ni_log *log)
 {
-    const unsigned local = mark(log, LOCAL), rdma = mark(log, RDMA), sockets = mark(log, SOCKETS);
+    const unsigned local = count_with(log, LOCAL), rdma = count_with(log, RDMA);
+    const struct ni_log_set sockets = ranks_with(log, SOCKETS);
 
-    if (sockets > 0 && local + rdma == 0) {
+    if (sockets.n > 0 && local + rdma == 0) {
         ni_put(t, ", over sockets: ");
-        put_socket_reason(t, log, REASON);
+        put_socket_reason(t, log, &sockets, REASON);
     } else if (local > 0 && local == log->n) {
         ni_put(t, log->alone > 0 ? ", without a network" : ", one node: no network needed");
     } else if (rdma > 0) {
@@ -926,24 +1037,31 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
     }
 }
 
+/* Puts the ranks that went over sockets, and why, while others did not. */
+static void put_those_over_sockets(struct ni_text *t, const struct ni_log *log)
+{
+    const struct ni_log_set ranks = ranks_with(log, SOCKETS);
+
+    ni_log_put_ranks(t, log, &ranks);
+    ni_put(t, " went over sockets: ");
+    put_socket_reason(t, log, &ranks, REASON);
+    ni_put(t, "; ");
+}
+
 /* Makes the one sentence about the job: its cause of failure, its ranks, version, network, end,
    errors. */
 static void make_sentence(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));
-    const unsigned sockets = mark(log, SOCKETS);
-    const bool mixed = sockets > 0 && mark(log, RDMA | LOCAL) > 0;
+    const unsigned sockets = count_with(log, SOCKETS);
+    const bool mixed = sockets > 0 && count_with(log, RDMA | LOCAL) > 0;
     const struct ni_finding *cause = ni_log_cause_of(log, f, mixed);
 
     log->cause = cause;
     if (cause)
         ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
-    if (mixed) {
-        (void)mark(log, SOCKETS);
-        ni_putf(&t, "%s went over sockets: ", name_them(log));
-        put_socket_reason(&t, log, REASON);
-        ni_put(&t, "; ");
-    }
+    if (mixed)
+        put_those_over_sockets(&t, log);
     put_count(&t, log);
     put_version(&t, log, f);
     put_network_of_job(&t, log);

@@ -74,6 +74,7 @@ static int fail_to_read(struct ni_context *ctx, const char *path)
 static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path)
 {
     const bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "stdin" : path;
     const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t n = fd < 0 ? -1 : 1;
 
@@ -84,7 +85,7 @@ static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path
         char *to = ni_log_room(log, &room);
 
         n = read(fd, to, room);
-        ni_log_got(log, standard ? "stdin" : path, n < 0 ? 0 : (size_t)n);
+        ni_log_got(log, name, n < 0 ? 0 : (size_t)n);
     }
     if (n < 0)
         return fail_to_read(ctx, path);

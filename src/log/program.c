@@ -10,7 +10,7 @@
 
 #include "log/line.h"
 #include "log/patterns.h"
-#include "log/ranks.h"
+#include "log/set.h"
 #include "log/state.h"
 #include "nccl_init/base.h"
 #include "nccl_init/number.h"
@@ -302,7 +302,9 @@ static void note_wait(const struct ni_log_line *l, const struct ni_found *f)
     const ni_log_text stream =
         ni_log_stream(l->log, l->p, l->p + (line.n < 64 ? line.n : 64), &rank);
 
-    note = new_note(l, timeout ? NI_SAID_WAIT : NI_SAID_BROKEN, rank < 0 ? stream : 0, rank, 0);
+    const enum ni_log_said said = timeout ? NI_SAID_WAIT : NI_SAID_BROKEN;
+
+    note = new_note(l, said, rank < 0 ? stream : 0, rank, 0);
     if (!note)
         return;
     note->number = signed_number(c[0]);
@@ -573,9 +575,9 @@ static void take_member(struct ni_log *log, const struct ni_found *f)
     }
     const int rank = signed_number(f->capture[0]), members = signed_number(f->capture[2]);
 
-    if (members > 0 && members <= NI_LOG_RAISED && rank < members)
+    if (members > 0 && members <= NI_LOG_RANKS && rank < members)
         log->members = members;
-    ni_log_add_rank(log->member, rank);
+    ni_log_set_add(&log->member, rank);
 }
 
 /* Notes the end of a process, as its launcher tells it. */

@@ -8,6 +8,7 @@
 #include "log/cause.h"
 #include "log/judge.h"
 #include "log/ranks.h"
+#include "log/set.h"
 #include "log/stage.h"
 #include "log/state.h"
 #include "nccl_init/base.h"
@@ -17,12 +18,6 @@
 #include "print/json_write.h"
 #include "print/layout.h"
 #include "print/words.h"
-
-static void unmark(const struct ni_log *log)
-{
-    for (unsigned i = 0; i < log->n; i++)
-        log->order[i]->mark = 0;
-}
 
 /* ---- the ranks ---- */
 
@@ -55,46 +50,46 @@ static const char *state_of(const struct ni_log_rank *r)
 /* Ranks that are alike: one row of the table. */
 struct rank_group {
     const struct ni_log_rank *first;
-    unsigned number; /* the mark of its ranks, from 1 on */
-    unsigned n, ends, gdr, on_hca[NI_LOG_HCAS];
+    struct ni_log_set ranks;
+    unsigned ends, gdr, on_hca[NI_LOG_HCAS];
     ni_log_text version;
     bool other_gids; /* its ranks have different GIDs */
 };
 
-/* Marks the ranks that are like order[from], and adds up their numbers. all: every remaining
-   rank. */
-static struct rank_group gather_group(const struct ni_log *log, unsigned from, unsigned number,
-                                      bool all)
+/* Gathers the ranks that are like order[from], adds up their numbers and adds them to `done`. all:
+   every rank that is not done. */
+static void gather_group(struct rank_group *g, const struct ni_log *log, unsigned from, bool all,
+                         struct ni_log_set *done)
 {
-    struct rank_group g = {.first = log->order[from], .number = number};
-
+    g->first = log->order[from];
     for (unsigned k = from; k < log->n; k++) {
-        struct ni_log_rank *q = log->order[k];
+        const struct ni_log_rank *q = log->order[k];
 
-        if (q->mark != 0 || (!all && !is_alike(g.first, q)))
+        if (ni_log_set_has(done, (int)k) || (!all && !is_alike(g->first, q)))
             continue;
-        q->mark = number;
-        g.n++;
-        if (q->process->gid != g.first->process->gid)
-            g.other_gids = true;
-        if (g.version == 0)
-            g.version = q->process->value[NI_LOG_VERSION];
-        g.ends += q->net + q->sockets;
-        g.gdr += q->gdr;
+        ni_log_set_add(&g->ranks, (int)k);
+        ni_log_set_add(done, (int)k);
+        if (q->process->gid != g->first->process->gid)
+            g->other_gids = true;
+        if (g->version == 0)
+            g->version = q->process->value[NI_LOG_VERSION];
+        g->ends += q->net + q->sockets;
+        g->gdr += q->gdr;
         for (unsigned h = 0; h < NI_LOG_HCAS; h++)
-            g.on_hca[h] += q->on_hca[h];
+            g->on_hca[h] += q->on_hca[h];
     }
-    return g;
 }
 
-/* Puts the row of a group of ranks that NCCL treats alike. */
-static void put_group_row(struct ni_text *table, const struct ni_log *log,
-                          const struct rank_group *g)
+/* Puts the row of the ranks that NCCL treats like order[from]; likewise. */
+NI_LOG_OWN_FRAME static void put_group_row(struct ni_text *table, const struct ni_log *log,
+                                           unsigned from, bool all, struct ni_log_set *done)
 {
-    const struct ni_log_rank *p = g->first->process;
+    struct rank_group group = {0}, *g = &group;
+    const struct ni_log_rank *p = log->order[from]->process;
     const char *comma = "";
 
-    ni_log_put_ranks(ni_row(table, 2 * g->n < log->n ? NI_YELLOW : NI_PLAIN), log, g->number);
+    gather_group(g, log, from, all, done);
+    ni_log_put_ranks(ni_row(table, 2 * g->ranks.n < log->n ? NI_YELLOW : NI_PLAIN), log, &g->ranks);
     ni_quote(ni_cell(table), ni_log_word(log, g->version ? g->version : log->version));
     ni_quote(ni_cell(table), ni_log_word(log, p->network));
     ni_cell(table);
@@ -120,19 +115,18 @@ static void put_group_row(struct ni_text *table, const struct ni_log *log,
 static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour)
 {
     enum { GROUPS = 64 };
+    struct ni_log_set done = {0};
     struct ni_text table;
     unsigned groups = 0;
 
     if (log->n == 0)
         return;
     table = ni_table_on("RANKS\tNCCL\tNETWORK\tGPUDIRECT\tGID\tSTATE\tCHANNEL ENDS ON");
-    unmark(log);
     for (unsigned i = 0; i < log->n; i++) {
-        if (log->order[i]->mark != 0)
+        if (ni_log_set_has(&done, (int)i))
             continue;
         groups++;
-        const struct rank_group g = gather_group(log, i, groups, groups >= GROUPS);
-        put_group_row(&table, log, &g);
+        put_group_row(&table, log, i, groups >= GROUPS, &done);
     }
     ni_put(out, "\n");
     ni_table_write(out, &table, colour);
@@ -162,17 +156,42 @@ static ni_log_text exception_of(const struct ni_log_rank *r)
     return r->exception ? r->exception->quote.text : 0;
 }
 
+/* Puts the first words of order[from], and the ranks that have the same, which are added to
+   `done`. */
+NI_LOG_OWN_FRAME static void put_words(struct ni_text *out, const struct ni_log *log, unsigned from,
+                                       struct ni_log_set *done)
+{
+    const struct ni_log_rank *r = log->order[from];
+    struct ni_log_set ranks = {0};
+
+    for (unsigned k = from; k < log->n; k++) {
+        const struct ni_log_rank *other = log->order[k];
+
+        if (warn_of(other) != warn_of(r) || exception_of(other) != exception_of(r))
+            continue;
+        ni_log_set_add(&ranks, (int)k);
+        ni_log_set_add(done, (int)k);
+    }
+    ni_put(out, "  ");
+    ni_log_put_ranks(out, log, &ranks);
+    ni_put(out, "\n");
+    if (warn_of(r) != 0)
+        put_quote(out, log, &r->process->warn);
+    if (exception_of(r) != 0)
+        put_quote(out, log, &r->exception->quote);
+}
+
 /* Puts the first NCCL WARN and the first exception; ranks with the same share a line. */
 static void put_first_words(struct ni_text *out, const struct ni_log *log)
 {
     enum { GROUPS = 16 };
+    struct ni_log_set done = {0};
     unsigned group = 0;
 
-    unmark(log);
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
 
-        if (r->mark != 0 || (warn_of(r) == 0 && exception_of(r) == 0))
+        if (ni_log_set_has(&done, (int)i) || (warn_of(r) == 0 && exception_of(r) == 0))
             continue;
         if (group == 0)
             ni_put(out, "\nThe first NCCL WARN of each rank, and the first exception\n");
@@ -181,43 +200,35 @@ static void put_first_words(struct ni_text *out, const struct ni_log *log)
             ni_put(out, "  ... of other ranks: --json has them\n");
             return;
         }
-        for (unsigned k = i; k < log->n; k++) {
-            struct ni_log_rank *other = log->order[k];
-
-            if (warn_of(other) == warn_of(r) && exception_of(other) == exception_of(r))
-                other->mark = group;
-        }
-        ni_put(out, "  ");
-        ni_log_put_ranks(out, log, group);
-        ni_put(out, "\n");
-        if (warn_of(r) != 0)
-            put_quote(out, log, &r->process->warn);
-        if (exception_of(r) != 0)
-            put_quote(out, log, &r->exception->quote);
+        put_words(out, log, i, &done);
     }
 }
 
 /* ---- the settings ---- */
 
-/* Marks the ranks that have the value of order[from], or all that have one if `rest`. For
-   NCCL_IB_HCA they must also have found the same HCAs. Returns how many. */
-static unsigned mark_value(const struct ni_log *log, unsigned name, unsigned from, unsigned number,
-                           bool hcas, bool rest)
+/* Puts the ranks that have the value of order[from], or all that have one if `rest`, and adds them to
+   `done`. For NCCL_IB_HCA they must also have found the same HCAs. */
+NI_LOG_OWN_FRAME static void put_ranks_of_value(struct ni_text *table, const struct ni_log *log,
+                                                unsigned name, unsigned from, bool rest,
+                                                struct ni_log_set *done)
 {
+    const bool hcas = strcmp(ni_log_word(log, log->name[name]), "NCCL_IB_HCA") == 0;
     const struct ni_log_rank *p = log->order[from]->process;
-    unsigned n = 0;
+    struct ni_log_set ranks = {0};
 
     for (unsigned k = from; k < log->n; k++) {
-        struct ni_log_rank *r = log->order[k];
-        const struct ni_log_rank *q = r->process;
+        const struct ni_log_rank *q = log->order[k]->process;
         const bool same = q->value[name] == p->value[name] && (!hcas || q->hcas == p->hcas);
 
-        if (r->mark != 0 || q->value[name] == 0 || !(rest || same))
+        if (ni_log_set_has(done, (int)k) || q->value[name] == 0 || !(rest || same))
             continue;
-        r->mark = number;
-        n++;
+        ni_log_set_add(&ranks, (int)k);
+        ni_log_set_add(done, (int)k);
     }
-    return n;
+    if (ranks.n == log->n)
+        ni_put(table, "all");
+    else
+        ni_log_put_ranks(table, log, &ranks);
 }
 
 /* Puts the thing that NCCL found by the value: its HCAs, or its interface. */
@@ -237,31 +248,25 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
 {
     enum { LAST_ROW = 9 };
     const char *word = ni_log_word(log, log->name[name]);
-    const bool hcas = strcmp(word, "NCCL_IB_HCA") == 0;
+    struct ni_log_set done = {0};
     unsigned values = 0;
     ni_log_text first = 0;
 
-    unmark(log);
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *p = log->order[i]->process;
 
-        if (p->value[name] == 0 || log->order[i]->mark != 0)
+        if (p->value[name] == 0 || ni_log_set_has(&done, (int)i))
             continue;
         values++;
         const bool rest = values == LAST_ROW;
         if (first == 0)
             first = p->value[name];
-        const unsigned n = mark_value(log, name, i, values, hcas, rest);
         if (!table->buf)
             *table = ni_table_on(log->planned ? "NCCL SAYS IT TOOK\tRANKS\tAND FOUND\tPLAN"
                                               : "NCCL SAYS IT TOOK\tRANKS\tAND FOUND");
         ni_putf(ni_row(table, p->value[name] == first ? NI_PLAIN : NI_YELLOW), "%s=", word);
         ni_quote(table, rest ? "..." : ni_log_word(log, p->value[name]));
-        ni_cell(table);
-        if (n == log->n)
-            ni_put(table, "all");
-        else
-            ni_log_put_ranks(table, log, values);
+        put_ranks_of_value(ni_cell(table), log, name, i, rest, &done);
         ni_cell(table);
         if (rest)
             ni_put(table, "...");

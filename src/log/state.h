@@ -4,6 +4,7 @@
 #define NCCL_INIT_LOG_STATE_H
 
 #include "log/patterns.h"
+#include "log/set.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
@@ -13,9 +14,8 @@ struct ni_log_rank;
 typedef uint32_t ni_log_text;
 
 enum {
-    NI_LOG_BUF = 1 << 17,   /* a longer line is read in pieces of this */
-    NI_LOG_RANKS = 1 << 17, /* processes and GPUs: jobs of 100,000 ranks */
-    NI_LOG_GPUS = 128,      /* GPUs of one process; 8 MI300X in CPX mode are 64 */
+    NI_LOG_BUF = 1 << 17, /* a longer line is read in pieces of this */
+    NI_LOG_GPUS = 128,    /* GPUs of one process; 8 MI300X in CPX mode are 64 */
     /* names of variables; NCCL 2.30.7 prints 20 in a job of many settings */
     NI_LOG_NAMES = 64,
     NI_LOG_VERSION = 0,      /* the place of NCCL's version among them */
@@ -27,7 +27,6 @@ enum {
     NI_LOG_NOTES = 1 << 18,  /* notes of programs and launchers: two for each process */
     NI_LOG_TRACES = 16,      /* Python's tracebacks whose last line is still to come */
     NI_LOG_LAST = 112,       /* bytes of the last line of a process */
-    NI_LOG_RAISED = 1 << 17, /* ranks that have a bit for an exception */
     NI_LOG_NO_RANK = -2      /* lines of one process name several */
 };
 
@@ -135,7 +134,8 @@ struct ni_log_rank {
     const struct ni_log_note *p2p, *error;            /* likewise */
     int called;        /* the last collective that it called; -1: not told */
     ni_log_text group; /* group of the collective in which it waits; 0: not known */
-    unsigned is, mark;
+    unsigned is;
+    int nth;      /* its place in ni_log.order; -1: it does not count */
     bool earlier; /* of an attempt before the last one */
     bool later;   /* an earlier attempt had this rank */
     bool stale;   /* its communicator is that of the attempt before */
@@ -184,13 +184,13 @@ struct ni_log {
     struct ni_log_note note[NI_LOG_NOTES];
     uint32_t note_of[NI_LOG_WORDS]; /* by the key of a note: its place + 1 */
     struct ni_log_trace trace[NI_LOG_TRACES];
-    unsigned n_trace;        /* tracebacks that began; the next one gets n_trace % NI_LOG_TRACES */
-    ni_log_text result_file; /* the last file with ranks and a result of nccl-tests */
-    unsigned n_result;       /* ranks that were looked at for a result */
-    int members;             /* processes that are to announce themselves; 0: not told */
-    uint64_t member[NI_LOG_RAISED / 64]; /* a bit for each that did */
-    bool job_ran[NI_LOG_WORDS];          /* by commId: its collectives ran; 0: of a job not known */
-    unsigned open;                       /* tracebacks in `trace` whose end was not seen yet */
+    unsigned n_trace;         /* tracebacks that began; the next one gets n_trace % NI_LOG_TRACES */
+    ni_log_text result_file;  /* the last file with ranks and a result of nccl-tests */
+    unsigned n_result;        /* ranks that were looked at for a result */
+    int members;              /* processes that are to announce themselves; 0: not told */
+    struct ni_log_set member; /* the numbers of those that did */
+    bool job_ran[NI_LOG_WORDS]; /* by commId: its collectives ran; 0: of a job not known */
+    unsigned open;              /* tracebacks in `trace` whose end was not seen yet */
     uint64_t ignored; /* the last line that says that the program ignores an exception; 0: none */
     struct {
         ni_log_text file;
@@ -212,8 +212,8 @@ struct ni_log {
     uint64_t boxed_at;
     ni_log_text cut_file; /* the file that ends within a line of NCCL */
     /* by ni_log_judge: */
-    uint64_t raised[NI_LOG_RAISED / 64]; /* a bit for each rank with an exception */
-    uint32_t owner_of[NI_LOG_WORDS];     /* by file or stream: the process's place in rank + 1 */
+    struct ni_log_set raised;        /* the numbers of the ranks with an exception */
+    uint32_t owner_of[NI_LOG_WORDS]; /* by file or stream: the process's place in rank + 1 */
     struct ni_log_rank *order[NI_LOG_RANKS];   /* the ranks that count, by number */
     struct ni_log_rank *of_host[NI_LOG_RANKS]; /* the same ranks, by host */
     /* by the name of an HCA: the host, as the place of its first rank + 1 */
@@ -243,7 +243,7 @@ struct ni_log {
        did; NULL: there is none */
     const struct ni_log_quote *doubt;
     const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
-    char sentence[1024], who[96];
+    char sentence[1024];
     bool fatal[NI_F_END]; /* findings from which the job died, whatever their severity */
     bool died;   /* NCCL returned an error in a process whose communicator is not complete */
     bool failed; /* the exit status is 1 */

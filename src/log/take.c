@@ -78,7 +78,7 @@ static struct ni_log_rank *add_rank(struct ni_log *log, int dev)
         return NULL;
     }
     log->n_rank++;
-    *r = (struct ni_log_rank){.process = r, .gid_index = -1, .dev = dev, .rank = -1};
+    *r = (struct ni_log_rank){.process = r, .gid_index = -1, .dev = dev, .rank = -1, .nth = -1};
     return r;
 }
 
