@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "nccl_init/known.h"
+#include "rail/pattern.h"
 #include "rail/queues.h"
 #include "rail/resent.h"
 #include "rail/step.h"
@@ -196,16 +197,11 @@ static void fill_pattern(const struct ni_streams *streams, unsigned q, uint8_t *
 {
     const struct ni_rail_task *task = streams->task;
     const enum ni_role role = NI_ROLE_INITIATOR;
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
     const uint64_t key = (task->session + task->own[role].queue[q].psn + q) ^
                          (uint64_t)task->rank << 40 ^ (uint64_t)task->partner[role] << 20 ^
                          task->number;
 
-    for (size_t i = 0; i < streams->lane[q].window; i += sizeof(odd)) {
-        const uint64_t word = (i / sizeof(odd) + key + 1) * odd;
-
-        memcpy(out + i, &word, sizeof(word));
-    }
+    ni_fill_pattern(out, streams->lane[q].window, key);
 }
 
 /* Returns the bytes that each queue pair of the set is to move, of those of the task. */

@@ -13,6 +13,7 @@ bool ni_cuda_load(struct ni_cuda *ret)
     /* the names that CUDA's own header gives these functions: _v2 has the sizes of 64 bits */
     const struct ni_try_entry needed[] = {
         {"cuInit", &ret->init},
+        {"cuDriverGetVersion", &ret->version},
         {"cuDeviceGetByPCIBusId", &ret->device_by_bus},
         {"cuDeviceGetAttribute", &ret->attribute},
         {"cuDevicePrimaryCtxRetain", &ret->retain},

@@ -16,7 +16,12 @@ int main(int argc, char *argv[])
     static const struct {
         const char *name;
         void (*work)(int n, char *const what[]);
-    } trials[] = {{"image", ni_try_image}, {"gpus", ni_try_gpus}, {"nccl", ni_try_nccl}};
+    } trials[] = {
+        {"image", ni_try_image},
+        {"gpus", ni_try_gpus},
+        {"gpu", ni_try_gpu},
+        {"nccl", ni_try_nccl},
+    };
 
     if (argc < 3) {
         (void)ni_try_say("%s", marker);

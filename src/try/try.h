@@ -28,5 +28,7 @@ void ni_try_gpus(int n, char *const buses[]);
 /* Lets the image's NCCL sum data of two ranks on each GPU: LIBRARY, MILLISECONDS, then for each GPU
    its PCI address and, behind "=", its NCCL_IB_HCA. */
 void ni_try_nccl(int n, char *const what[]);
+/* Tries pairs of GPUs and ports: see gpu.c. */
+void ni_try_gpu(int n, char *const args[]);
 
 #endif

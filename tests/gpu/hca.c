@@ -5,7 +5,8 @@
 
    A queue pair number has 12 bits for the process, which is its socket in HCA_DIR, and 12 for the pair.
    A thread for each pair sends, one for each connection receives; each request has an answer. Only what
-   NCCL needs is there: RDMA WRITE, with immediate data or without, and RDMA READ of itself (its flush).
+   NCCL and our trials need is there: RDMA WRITE, with immediate data or without, and RDMA READ of the own process
+   (a flush).
    A write into GPU memory goes to the iova that NCCL gives, which is the address in CUDA. On an error
    the pair goes to ERR, and what is posted is flushed with 5, as on a ConnectX; vendor_err is that of
    public logs.
@@ -746,7 +747,7 @@ struct pair { /* never freed */
     struct work *first, **last;
     uint64_t *recvs;
     unsigned recv_head, recv_tail, recv_mask;
-    bool stop, hung, started;
+    bool stop, hung, started, signals; /* signals: each request */
     int socket;
     long wait; /* microseconds until a write that nobody answers fails; 0: for ever */
     struct ibv_qp_attr attr;
@@ -1074,10 +1075,10 @@ static bool fetch(int to, uint64_t at, size_t size, bool gpu)
     return fine;
 }
 
-/* a read of this process's own memory: NCCL's flush */
+/* a read of this process's own memory: NCCL's flush, and what a queue pair reads of another of this process */
 static int read_own(struct work *w)
 {
-    bool from_gpu = false, gpu = false;
+    bool from_gpu = false, gpu = false, fine = true;
 
     if (w->sges != 1 ||
         find(w->sge[0].lkey, w->sge[0].addr, w->length, IBV_ACCESS_LOCAL_WRITE, &gpu) || gpu)
@@ -1086,15 +1087,18 @@ static int read_own(struct work *w)
         return IBV_WC_REM_ACCESS_ERR;
     if (!from_gpu) {
         memcpy((void *)(uintptr_t)w->sge[0].addr, (void *)(uintptr_t)w->remote, w->length);
-    } else {
-        struct lane *lane = take_lane();
-        if (w->length <= PIECE &&
-            !cu_from_device(lane->memory, w->remote, w->length, lane->stream) &&
-            !cu_sync(lane->stream))
-            memcpy((void *)(uintptr_t)w->sge[0].addr, lane->memory, w->length);
-        pthread_mutex_unlock(&lane->lock);
+        return IBV_WC_SUCCESS;
     }
-    return IBV_WC_SUCCESS;
+    struct lane *lane = take_lane();
+    for (uint32_t at = 0, now; fine && at < w->length; at += now) {
+        now = w->length - at < PIECE ? w->length - at : PIECE;
+        fine = !cu_from_device(lane->memory, w->remote + at, now, lane->stream) &&
+               !cu_sync(lane->stream);
+        if (fine)
+            memcpy((void *)(uintptr_t)(w->sge[0].addr + at), lane->memory, now);
+    }
+    pthread_mutex_unlock(&lane->lock);
+    return fine ? IBV_WC_SUCCESS : IBV_WC_REM_OP_ERR;
 }
 
 static bool due(const struct plan *plan, bool data, long writes)
@@ -1180,7 +1184,7 @@ static int perform(struct pair *p, struct work *w)
     struct timespec start, now;
     uint32_t answer;
 
-    if (w->opcode == IBV_WR_RDMA_READ && p->attr.dest_qp_num == p->qp.qp_num)
+    if (w->opcode == IBV_WR_RDMA_READ && p->attr.dest_qp_num >> 12 == process)
         return read_own(w);
     if (w->opcode != IBV_WR_RDMA_WRITE && w->opcode != IBV_WR_RDMA_WRITE_WITH_IMM)
         return IBV_WC_LOC_QP_OP_ERR;
@@ -1249,7 +1253,7 @@ static void *requester(void *of)
             pthread_mutex_lock(&p->lock);
             to_error(p);
             pthread_mutex_unlock(&p->lock);
-        } else if (w->flags & IBV_SEND_SIGNALED) {
+        } else if (p->signals || (w->flags & IBV_SEND_SIGNALED)) {
             struct ibv_wc wc = {.wr_id = w->id,
                                 .status = IBV_WC_SUCCESS,
                                 .byte_len = w->length,
@@ -1347,6 +1351,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     p->last = &p->first;
     p->socket = -1;
     p->cap = init->cap;
+    p->signals = init->sq_sig_all != 0;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->change, NULL);
     p->qp.context = pd->context;
