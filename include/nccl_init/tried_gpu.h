@@ -45,7 +45,7 @@ const char *ni_gdr_way_text(enum ni_gdr_way way);
 
 /* How a pair, or a GPU, went. */
 struct ni_tried_pair {
-    bool begun, told; /* begun, and not told: what it was at when the helper ended is `step` */
+    bool begun, told;      /* begun, and not told: what it was at when the helper ended is `step` */
     enum ni_gdr_step step; /* the step that failed; NI_GDR_DONE */
     enum ni_gdr_way way;
     int err, wc, cuda, died; /* errno; status of a completion; CUresult; signal; 0: none */

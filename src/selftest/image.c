@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/context.h"
@@ -29,15 +28,9 @@
 #include "rules/chosen.h"
 #include "rules/decide.h"
 #include "selftest/trials.h"
-#include "system/exec.h"
+#include "selftest/try.h"
 #include "system/helper.h"
 #include "system/process.h"
-
-#ifdef __aarch64__
-#define LOADER "/lib/ld-linux-aarch64.so.1"
-#else
-#define LOADER "/lib64/ld-linux-x86-64.so.2"
-#endif
 
 void ni_plan_image(const struct ni_work *w, struct ni_image_trial *ret)
 {
@@ -46,65 +39,6 @@ void ni_plan_image(const struct ni_work *w, struct ni_image_trial *ret)
 
         if (ret->n == 0 || ret->hca[ret->n - 1] != hca) /* ports of one HCA follow each other */
             ret->hca[ret->n++] = hca;
-    }
-}
-
-/* ---- the helper ---- */
-
-/* Puts the first line of what the helper's libraries said. */
-static void put_first_line(struct ni_text *t, const char *errors)
-{
-    ni_put_quoted(t, errors, strcspn(errors, "\n"), 160);
-}
-
-/* Puts why the helper could not be executed. */
-static void put_denial(struct ni_text *t, int err)
-{
-    if (err == ENOENT) {
-        ni_put(t, "this image has no glibc (" LOADER "), which " NI_HELPER " needs; with musl it "
-                  "cannot be tried");
-        return;
-    }
-    ni_putf(t, NI_HELPER " cannot be executed: %s", NI_ERRNO(err));
-    if (err == EACCES || err == EPERM)
-        ni_put(t, ": a mount with noexec, or a security policy");
-}
-
-/* Puts why the helper has no result; nothing: it has. */
-static void put_no_result(struct ni_text *t, const struct ni_helper_result *run)
-{
-    switch (run->state) {
-    case NI_HELPER_MISSING:
-        ni_put(t, NI_HELPER " is not beside this program");
-        break;
-    case NI_HELPER_UNREAD:
-        ni_putf(t, NI_HELPER " cannot be read: %s", NI_ERRNO(run->err));
-        break;
-    case NI_HELPER_OTHER:
-        if (run->version[0] && strcmp(run->version, NCCL_INIT_VERSION) != 0)
-            ni_putf(t, NI_HELPER " is of version %s, not " NCCL_INIT_VERSION, run->version);
-        else
-            ni_put(t, NI_HELPER " is not the one that was built with this program");
-        break;
-    case NI_HELPER_DENIED:
-        put_denial(t, run->err);
-        break;
-    case NI_HELPER_BABBLES:
-        ni_put(t, NI_HELPER " was killed: it said more than ");
-        ni_put_bytes(t, NI_HELPER_WORDS);
-        break;
-    case NI_HELPER_LATE:
-        ni_put(t, NI_HELPER " had not ended at the deadline (--deadline)");
-        break;
-    case NI_HELPER_DIED:
-        ni_putf(t, NI_HELPER " died by signal %d", run->err);
-        break;
-    case NI_HELPER_ENDED:
-        if (run->err == 0)
-            break;
-        ni_putf(t, NI_HELPER " ended with status %d: ", run->err);
-        put_first_line(t, run->errors);
-        break;
     }
 }
 
@@ -391,7 +325,7 @@ void ni_judge_image(const struct ni_work *w, const struct ni_helper_result *run,
     struct ni_text why = NI_TEXT(NI_REASON),
                    library = ni_text_on(all->library, sizeof(all->library));
 
-    put_no_result(&why, run);
+    ni_put_no_result(&why, run);
     const bool spoke = run->state >= NI_HELPER_LATE;
     const bool clear = spoke && ni_read_tried(run->words, &tried) == 0;
     if (!clear)
@@ -414,64 +348,22 @@ void ni_judge_image(const struct ni_work *w, const struct ni_helper_result *run,
 
 /* ---- the trial ---- */
 
-/* Variables that make the loader, libibverbs or mlx5 write a file of the job (ld.so(8); rdma-core
-   56.1 libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). */
-static const char *const writing[] = {"LD_DEBUG",     "LD_DEBUG_OUTPUT", "LD_PROFILE",
-                                      "MALLOC_TRACE", "VERBS_LOG_FILE",  "MLX5_DEBUG_FILE"};
-
-static bool is_writing(const char *entry)
-{
-    const size_t n = strcspn(entry, "=");
-
-    for (size_t i = 0; i < NI_COUNT(writing); i++) {
-        if (ni_span_is((struct ni_span){entry, n}, writing[i]))
-            return true;
-    }
-    return false;
-}
-
-/* Returns the command's environment without those variables, for the helper. Never freed; NULL: no
-   memory. */
-static char *const *helper_env(const struct ni_context *ctx)
-{
-    char *const *all = ni_command_env(&ctx->own, &ctx->plan);
-    size_t n = 0, kept = 0;
-
-    while (all && all[n])
-        n++;
-    char **list = all ? calloc(n + 1, sizeof(*list)) : NULL;
-    for (size_t i = 0; list && i < n; i++) {
-        if (!is_writing(all[i]))
-            list[kept++] = all[i];
-    }
-    return list;
-}
-
 const struct ni_image_trial *ni_try_image(struct ni_context *ctx, const struct ni_trials *ports,
                                           int64_t limit_ms)
 {
     static struct ni_image_trial all;
     static struct ni_helper_result run;
-    static char version[] = NCCL_INIT_VERSION, own[] = NI_HELPER, what[] = "image";
-    static char *none[] = {NULL};
-    static char *const *env; /* it lasts as long as the process */
-    char *argv[NI_MAX_CHOSEN + 4] = {own, version, what};
+    static char what[] = "image";
+    char *args[NI_MAX_CHOSEN + 2] = {what};
     const int64_t begin = ni_now_ms();
 
-    env = helper_env(ctx);
     ni_plan_image(&ctx->work, &all);
     all.memlock = ctx->memlock;
     for (unsigned i = 0; i < all.n; i++)
-        argv[3 + i] = ctx->inventory.hca[all.hca[i]].name;
-    const struct ni_helper_task task = {
-        .sha256 = ni_try_sha256,
-        .argv = argv,
-        .envp = env ? env : none,
-        .limit_ms = limit_ms,
-    };
+        args[1 + i] = ctx->inventory.hca[all.hca[i]].name;
     ni_say_progress(ctx, "self-test: the image's libibverbs");
     if (all.n > 0)
-        ni_run_helper(&task, &run);
+        ni_try_by_helper(ctx, args, limit_ms, &run);
     ni_say_progress(ctx, "");
     all.took_ms = ni_now_ms() - begin;
     if (all.n > 0)

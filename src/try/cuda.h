@@ -14,7 +14,7 @@ enum { NI_CUDA_NOT_READY = 600 };
 /* CUdevice is int; contexts and streams are pointers. */
 struct ni_cuda {
     int (*init)(unsigned flags);
-    int (*version)(int *ret); /* of the driver: 12080 */
+    int (*version)(int *ret);                           /* of the driver: 12080 */
     int (*device_by_bus)(int *device, const char *bus); /* "0000:1a:00.0" */
     int (*attribute)(int *ret, int attribute, int device);
     int (*retain)(void **context, int device); /* the primary context, which NCCL uses, too */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rail/verbs.h"
 #include "try/try.h"
 #include "try/verbs.h"
 
@@ -12,11 +13,6 @@
 enum { ENTRIES = 16 };
 
 /* ---- an HCA ---- */
-
-static int error_of(void)
-{
-    return errno != 0 ? errno : EIO; /* a library that fails without an errno */
-}
 
 static void try_hca(struct ibv_device **list, int n, const char *name)
 {
@@ -35,7 +31,7 @@ static void try_hca(struct ibv_device **list, int n, const char *name)
     errno = 0;
     context = ibv_open_device(list[at]);
     if (!context) {
-        (void)ni_try_say("hca %s open %d", name, error_of());
+        (void)ni_try_say("hca %s open %d", name, ni_verbs_error(NULL));
         return;
     }
     err = ibv_query_device(context, &attr);
@@ -46,7 +42,7 @@ static void try_hca(struct ibv_device **list, int n, const char *name)
     errno = 0;
     pd = ibv_alloc_pd(context);
     if (!pd || !ibv_create_cq(context, ENTRIES, NULL, NULL, 0)) {
-        (void)ni_try_say("hca %s queue %d", name, error_of());
+        (void)ni_try_say("hca %s queue %d", name, ni_verbs_error(NULL));
         return;
     }
     (void)ni_try_say("hca %s done 0", name);
@@ -63,7 +59,7 @@ void ni_try_image(int n_hca, char *const hcas[])
         return;
     errno = 0;
     list = ibv_get_device_list(&n);
-    (void)ni_try_say("list %d", list ? 0 : error_of());
+    (void)ni_try_say("list %d", list ? 0 : ni_verbs_error(NULL));
     if (!list)
         return;
     for (int i = 0; i < n_hca; i++)

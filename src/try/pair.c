@@ -21,11 +21,11 @@
 #include "try/verbs.h"
 
 enum {
-    BUFFER = 4 << 20, /* of GPU memory; there are two */
+    BUFFER = 4 << 20,   /* of GPU memory; there are two */
     WINDOW = NI_WINDOW, /* of it, of host memory: what is moved and compared */
-    SET = 1,          /* one queue pair */
-    LATE_MS = 50,     /* then bytes that were wrong are looked at again */
-    MEASURE_MS = 5000 /* as long a pair waits for another that measures */
+    SET = 1,            /* one queue pair */
+    LATE_MS = 50,       /* then bytes that were wrong are looked at again */
+    MEASURE_MS = 5000   /* as long a pair waits for another that measures */
 };
 
 /* CUdevice_attribute, CUpointer_attribute, CUmemRangeHandleType, its flag (cuda.h of CUDA 12.8) */
@@ -53,10 +53,9 @@ struct pair {
     struct ni_queues queues, flush;
     struct memory gpu[2], out, back; /* out and back: of the host */
     uint8_t *look;                   /* as much host memory, for CUDA */
-    int fd[2]; /* DMA-BUF descriptors of the buffers; -1: none */
+    int fd[2];                       /* DMA-BUF descriptors of the buffers; -1: none */
     struct ni_tried_pair *ret;
 };
-
 
 /* ---- streams ---- */
 
@@ -202,7 +201,8 @@ static bool try_bytes(struct pair *p, enum ibv_wr_opcode opcode, const struct me
 static bool measure(struct pair *p)
 {
     static const struct timespec ms = {.tv_nsec = 1000000};
-    const int64_t limit = (int64_t)p->order->move_ms * 1000000, until = ni_now_ns() + MEASURE_MS * INT64_C(1000000);
+    const int64_t limit = (int64_t)p->order->move_ms * 1000000,
+                  until = ni_now_ns() + MEASURE_MS * INT64_C(1000000);
     int none = 0;
 
     while (!atomic_compare_exchange_strong(p->order->measuring, &none, (int)getpid())) {
@@ -390,8 +390,7 @@ void ni_pair_try(const struct ni_pair_order *order, const struct ni_cuda *cuda, 
                  const struct ni_rail *rail, ni_pair_at_fn *at, ni_pair_end_fn *end, void *ctx)
 {
     struct ni_tried_pair ret = {.holds = -1};
-    struct pair p = {
-        .order = order, .cuda = cuda, .device = device, .fd = {-1, -1}, .ret = &ret};
+    struct pair p = {.order = order, .cuda = cuda, .device = device, .fd = {-1, -1}, .ret = &ret};
     const int64_t begin = ni_now_ns();
     bool passed = true;
 

@@ -12,10 +12,10 @@
 /* What is the same for all pairs. */
 struct ni_pair_order {
     int traffic_class, service_level, pkey_index;
-    int move_ms;                 /* how long a rate is measured */
+    int move_ms;                  /* how long a rate is measured */
     bool dmabuf, direct, peermem; /* ways that NCCL may take */
-    bool pcie;                   /* exports are to be mapped by PCIe (CUDA 12.8): beside NVLink-C2C */
-    atomic_int *measuring;       /* in shared memory: the process that measures a rate; 0: none */
+    bool pcie;             /* exports are to be mapped by PCIe (CUDA 12.8): beside NVLink-C2C */
+    atomic_int *measuring; /* in shared memory: the process that measures a rate; 0: none */
 };
 
 typedef void ni_pair_at_fn(void *ctx, enum ni_gdr_step step);

@@ -241,8 +241,7 @@ bool ni_verbs_has_direct(struct ibv_context *context)
     char path[PATH_MAX];
 
     return verbs.is_mlx5 && verbs.direct_path && verbs.reg_direct &&
-           verbs.is_mlx5(context->device) &&
-           verbs.direct_path(context, path, sizeof(path)) == 0;
+           verbs.is_mlx5(context->device) && verbs.direct_path(context, path, sizeof(path)) == 0;
 }
 
 struct ibv_mr *ni_verbs_register_dmabuf(struct ibv_pd *pd, uint64_t address, size_t size, int fd,

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all trials by the helper share. */
+#include "selftest/try.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/context.h"
+#include "nccl_init/base.h"
+#include "nccl_init/errno.h"
+#include "nccl_init/number.h"
+#include "nccl_init/text.h"
+#include "system/exec.h"
+#include "system/helper.h"
+
+#ifdef __aarch64__
+#define LOADER "/lib/ld-linux-aarch64.so.1"
+#else
+#define LOADER "/lib64/ld-linux-x86-64.so.2"
+#endif
+
+/* ---- the run ---- */
+
+/* Variables that make the loader, libibverbs or mlx5 write a file of the job (ld.so(8); rdma-core
+   56.1 libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). */
+static const char *const writing[] = {"LD_DEBUG",     "LD_DEBUG_OUTPUT", "LD_PROFILE",
+                                      "MALLOC_TRACE", "VERBS_LOG_FILE",  "MLX5_DEBUG_FILE"};
+
+static bool is_writing(const char *entry)
+{
+    const size_t n = strcspn(entry, "=");
+
+    for (size_t i = 0; i < NI_COUNT(writing); i++) {
+        if (ni_span_is((struct ni_span){entry, n}, writing[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Returns the command's environment without those variables, for the helper. Never freed; NULL: no
+   memory. */
+static char *const *helper_env(const struct ni_context *ctx)
+{
+    char *const *all = ni_command_env(&ctx->own, &ctx->plan);
+    size_t n = 0, kept = 0;
+
+    while (all && all[n])
+        n++;
+    char **list = all ? calloc(n + 1, sizeof(*list)) : NULL;
+    for (size_t i = 0; list && i < n; i++) {
+        if (!is_writing(all[i]))
+            list[kept++] = all[i];
+    }
+    return list;
+}
+
+void ni_try_by_helper(struct ni_context *ctx, char *const args[], int64_t limit_ms,
+                      struct ni_helper_result *ret)
+{
+    static char version[] = NCCL_INIT_VERSION, own[] = NI_HELPER;
+    static char *none[] = {NULL};
+    static char *const *env; /* it lasts as long as the process */
+    char *argv[NI_HELPER_ARGS + 3] = {own, version};
+
+    if (!env)
+        env = helper_env(ctx);
+    for (unsigned i = 0; args[i] && i < NI_HELPER_ARGS; i++)
+        argv[2 + i] = args[i];
+    const struct ni_helper_task task = {
+        .sha256 = ni_try_sha256,
+        .argv = argv,
+        .envp = env ? env : none,
+        .limit_ms = limit_ms,
+    };
+    ni_run_helper(&task, ret);
+}
+
+/* ---- no result ---- */
+
+/* Puts the first line of what the helper's libraries said. */
+static void put_first_line(struct ni_text *t, const char *errors)
+{
+    ni_put_quoted(t, errors, strcspn(errors, "\n"), 160);
+}
+
+/* Puts why the helper could not be executed. */
+static void put_denial(struct ni_text *t, int err)
+{
+    if (err == ENOENT) {
+        ni_put(t, "this image has no glibc (" LOADER "), which " NI_HELPER " needs; with musl it "
+                  "cannot be tried");
+        return;
+    }
+    ni_putf(t, NI_HELPER " cannot be executed: %s", NI_ERRNO(err));
+    if (err == EACCES || err == EPERM)
+        ni_put(t, ": a mount with noexec, or a security policy");
+}
+
+void ni_put_no_result(struct ni_text *t, const struct ni_helper_result *run)
+{
+    switch (run->state) {
+    case NI_HELPER_MISSING:
+        ni_put(t, NI_HELPER " is not beside this program");
+        break;
+    case NI_HELPER_UNREAD:
+        ni_putf(t, NI_HELPER " cannot be read: %s", NI_ERRNO(run->err));
+        break;
+    case NI_HELPER_OTHER:
+        if (run->version[0] && strcmp(run->version, NCCL_INIT_VERSION) != 0)
+            ni_putf(t, NI_HELPER " is of version %s, not " NCCL_INIT_VERSION, run->version);
+        else
+            ni_put(t, NI_HELPER " is not the one that was built with this program");
+        break;
+    case NI_HELPER_DENIED:
+        put_denial(t, run->err);
+        break;
+    case NI_HELPER_BABBLES:
+        ni_put(t, NI_HELPER " was killed: it said more than ");
+        ni_put_bytes(t, NI_HELPER_WORDS);
+        break;
+    case NI_HELPER_LATE:
+        ni_put(t, NI_HELPER " had not ended at the deadline (--deadline)");
+        break;
+    case NI_HELPER_DIED:
+        ni_putf(t, NI_HELPER " died by signal %d", run->err);
+        break;
+    case NI_HELPER_ENDED:
+        if (run->err == 0)
+            break;
+        ni_putf(t, NI_HELPER " ended with status %d: ", run->err);
+        put_first_line(t, run->errors);
+        break;
+    }
+}

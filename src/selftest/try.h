@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all trials by the helper share: how it is started, and why it has no result. */
+#ifndef NCCL_INIT_SELFTEST_TRY_H
+#define NCCL_INIT_SELFTEST_TRY_H
+
+#include <stdint.h>
+
+#include "cli/context.h"
+#include "nccl_init/text.h"
+#include "system/helper.h"
+
+/* Runs the helper for limit_ms at most, with the command's environment, but for variables that make
+   libraries write files of the job. args: what it is to try, then the arguments of that, then NULL; at
+   most NI_HELPER_ARGS. */
+enum { NI_HELPER_ARGS = 160 };
+void ni_try_by_helper(struct ni_context *ctx, char *const args[], int64_t limit_ms,
+                      struct ni_helper_result *ret);
+/* Puts why the helper has no result; nothing: it has. */
+void ni_put_no_result(struct ni_text *t, const struct ni_helper_result *run);
+
+#endif
