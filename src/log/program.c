@@ -183,8 +183,8 @@ static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_sai
     return note;
 }
 
-static void note_exception(const struct ni_log_line *l, ni_log_text stream, int rank,
-                           struct ni_span text)
+static struct ni_log_note *note_exception(const struct ni_log_line *l, ni_log_text stream, int rank,
+                                          struct ni_span text)
 {
     static const char watchdog[] = "watchdog thread terminated with exception: CUDA error";
     const char *behind = memmem(text.p, text.n, watchdog, sizeof(watchdog) - 1);
@@ -197,13 +197,14 @@ static void note_exception(const struct ni_log_line *l, ni_log_text stream, int 
 
     if (text.n == 0 || memmem(text.p, text.n, "ChildFailedError", 16) ||
         memmem(text.p, text.n, "SignalException", 15)) /* torchrun's own */
-        return;
+        return NULL;
     note_fault(l);
     note = new_note(l, NI_SAID_EXCEPTION, stream, rank, follows);
     if (!note)
-        return;
+        return NULL;
     note->quote = quote(l, text);
     note->follows = follows;
+    return note;
 }
 
 /* Notes an end by a status or a signal; pid -1: not known. */
@@ -260,7 +261,11 @@ void ni_log_end_traceback(const struct ni_log_line *l)
             continue;
         log->open -= trace->lines > 0;
         trace->lines = 0;
-        note_exception(l, trace->stream, trace->rank, (struct ni_span){p, (size_t)(l->end - p)});
+        const struct ni_span text = {p, (size_t)(l->end - p)};
+        struct ni_log_note *note = note_exception(l, trace->stream, trace->rank, text);
+
+        if (note)
+            note->is_fault = l->own > 0;
         return;
     }
 }
@@ -543,7 +548,7 @@ static void note_thrown(const struct ni_log_line *l, const struct ni_found *f)
     int rank = -1;
     const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
-    note_exception(l, stream, rank, (struct ni_span){f->at, (size_t)(l->end - f->at)});
+    (void)note_exception(l, stream, rank, (struct ni_span){f->at, (size_t)(l->end - f->at)});
 }
 
 /* Notes that a rank sends or receives, from a line that names the rank. */

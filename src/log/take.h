@@ -5,13 +5,11 @@
 
 #include <stdbool.h>
 
+#include "log/line.h"
 #include "log/state.h"
 #include "nccl_init/text.h"
 
-/* Whether the whole line was read. */
-enum ni_log_cut { NI_LOG_WHOLE, NI_LOG_CUT };
-
-/* Takes one line, without its end and without escape sequences; of a cut line only faults count. */
+/* Notes one line, without its end and without escape sequences; of a cut line only faults count. */
 void ni_log_take_line(struct ni_log *log, const char *p, const char *end, enum ni_log_cut cut);
 /* Notes that NCCL took this value in the process; p NULL: `plan` decided it. */
 void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span name,
