@@ -20,7 +20,9 @@ enum {
     NI_VERB_HELP = 1 << 10,
     NI_VERB_VERSION = 1 << 11,
     NI_VERB_EXPLAIN = 1 << 12,
-    NI_VERB_WATCH = 1 << 13
+    NI_VERB_WATCH = 1 << 13,
+    NI_VERB_COMPLETION = 1 << 14,
+    NI_VERB_SCHEMA = 1 << 15
 };
 
 enum {
@@ -28,7 +30,8 @@ enum {
     NI_VERBS_OF_NODE = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN | NI_VERB_SNAPSHOT | NI_VERB_TOPO |
                        NI_VERB_DOCTOR | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT | NI_VERB_WATCH,
     /* verbs that only tell of the program: no variable may keep them from that */
-    NI_VERBS_OF_PROGRAM = NI_VERB_HELP | NI_VERB_VERSION | NI_VERB_EXPLAIN,
+    NI_VERBS_OF_PROGRAM =
+        NI_VERB_HELP | NI_VERB_VERSION | NI_VERB_EXPLAIN | NI_VERB_COMPLETION | NI_VERB_SCHEMA,
     NI_VERBS = NI_VERBS_OF_NODE | NI_VERBS_OF_PROGRAM | NI_VERB_INSTALL | NI_VERB_LOG
 };
 

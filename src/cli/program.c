@@ -6,6 +6,18 @@
 #include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 
+const char *ni_effect_text(enum ni_effect effect)
+{
+    static const char *const text[] = {
+        [NI_EFFECT_READS] = "reads",
+        [NI_EFFECT_FILE] = "file",
+        [NI_EFFECT_USES] = "uses",
+        [NI_EFFECT_STARTS] = "starts",
+    };
+
+    return text[effect];
+}
+
 const struct ni_verb *ni_verb_of(const struct ni_program *program, unsigned bit)
 {
     for (unsigned i = 0; i < program->n_verb; i++) {

@@ -17,12 +17,22 @@ enum {
     NI_GATHER_IMAGE = 8   /* what the image brings for NCCL */
 };
 
+/* What a verb does to the machine, beside its output. A program asks before it starts one. */
+enum ni_effect {
+    NI_EFFECT_READS, /* nothing: it reads files */
+    NI_EFFECT_FILE,  /* it may write a file that an option or operand names */
+    NI_EFFECT_USES,  /* it uses the pod's HCAs, and moves data over them */
+    NI_EFFECT_STARTS /* it becomes another program */
+};
+const char *ni_effect_text(enum ni_effect effect); /* "reads", "file", "uses", "starts" */
+
 /* Carries out a verb. Returns the exit status. */
 typedef int ni_verb_fn(struct ni_context *ctx);
 
 struct ni_verb {
     const char *name;
     unsigned bit; /* NI_VERB_* */
+    enum ni_effect effect;
     ni_verb_fn *run;
     unsigned gathers;     /* NI_GATHER_* */
     const char *operands; /* for people; NULL: it has none */

@@ -149,6 +149,8 @@ _nccl_init() {
         __nccl_init_command "${at[-1]}"
     elif [[ $verb == install ]]; then
         __nccl_init_files "$cur"
+    elif [[ $verb == completion ]]; then
+        __nccl_init_add "$cur" bash zsh fish
     elif [[ $verb == explain ]]; then
         # shellcheck disable=SC2046 # a word each
         __nccl_init_add "$cur" $("$program" explain 2>/dev/null | sed -n 's/^  \([a-z][^ ]*\) .*/\1/p')

@@ -125,6 +125,8 @@ function __nccl_init_complete
         __nccl_init_command $text
     else if test $verb = install
         __fish_complete_path $text
+    else if test $verb = completion
+        string join \n bash zsh fish
     else if test $verb = explain
         $program explain 2>/dev/null | string replace -rf '^  ([a-z]\S*) +\w+ *(.*)$' '$1\t$2'
     else if test $verb = help

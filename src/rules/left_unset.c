@@ -13,12 +13,7 @@
 #include "rules/chosen.h"
 #include "rules/decide.h"
 
-static const struct {
-    const char *name;
-    const char *rule; /* the rule that may set it */
-    bool rdma;        /* NCCL reads it only for RDMA */
-    const char *by_itself;
-} variables[] = {
+static const struct ni_variable variables[] = {
     /* transport/net_ib/init.cc ncclIbInit, plugin/net.cc ncclNetInit */
     {"NCCL_IB_DISABLE", "ib.disable", false, "tries InfiniBand and RoCE before sockets"},
     /* transport/net_ib/init.cc ncclIbInitDevices, common.h MAX_IB_DEVS */
@@ -107,6 +102,11 @@ void ni_say_left_unset(const struct ni_work *w)
         if (s->origin == NI_LEFT_UNSET)
             s->by_itself = by_itself_of(w, s->name);
     }
+}
+
+const struct ni_variable *ni_variable_at(unsigned at)
+{
+    return at < NI_COUNT(variables) ? &variables[at] : NULL;
 }
 
 const char *ni_rule_of_variable(struct ni_span name, const char **by_itself)

@@ -21,11 +21,12 @@ options() { # VERB
 {
     cat <<'LINES'
 nccl-init pl|plan
-nccl-init s|selftest snapshot
-nccl-init |-- doctor env explain help install log plan preflight run selftest snapshot topo version watch
+nccl-init s|schema selftest snapshot
+nccl-init completion |bash fish zsh
+nccl-init |-- completion doctor env explain help install log plan preflight run schema selftest snapshot topo version watch
 nccl-init help pl|plan
 nccl-init explain iommu.t|iommu.translated
-nccl-init help s|selftest snapshot
+nccl-init help s|schema selftest snapshot
 nccl-init plan --j|--json
 nccl-init plan --format=|
 nccl-init env --format=|docker json k8s nccl.conf sh
