@@ -19,7 +19,8 @@ enum ni_color { NI_COLOR_AUTO, NI_COLOR_ALWAYS, NI_COLOR_NEVER };
 enum {
     NI_TRY_PORTS = 1, /* each port, by this program's libibverbs */
     NI_TRY_IMAGE = 2, /* each HCA, by the image's libibverbs */
-    NI_TRY_ALL = 4    /* the word `all`, which sets all bits below it */
+    NI_TRY_GPU = 4,   /* each GPU with its HCAs, by the image's libraries */
+    NI_TRY_ALL = 8    /* the word `all`, which sets all bits below it */
 };
 
 /* Values of the options that several verbs take. */

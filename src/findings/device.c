@@ -105,10 +105,56 @@ const struct ni_finding_kind ni_device_findings[] = {
         .user = "use NCCL 2.23.4 or later; older versions do not see this nvidia-peermem.",
     },
     {
+        .number = NI_F_GDR_TRIED_BYTES,
+        .id = "gdr.tried.bytes",
+        .cost = NI_COST_FAILS,
+        .user = "start with --gdr=off, or leave this HCA out (--hcas), until it is repaired; a job "
+                "that uses this pair computes nonsense.",
+        .admin = "check the IOMMU, ACS, ATS and the driver of this node first (iommu.translated), "
+                 "then GPU, HCA and the switch between them.",
+    },
+    {
+        .number = NI_F_GDR_TRIED_FAILED,
+        .id = "gdr.tried.failed",
+        .cost = NI_COST_FAILS,
+        .user = "start with --gdr=off, or leave this HCA out (--hcas).",
+        .admin = "the message has the step: docs/guides/gpudirect.md says what each one needs of "
+                 "the drivers.",
+    },
+    {
+        .number = NI_F_GDR_TRIED_LATE,
+        .id = "gdr.tried.late",
+        .cost = NI_COST_MAY_FAIL,
+        .user =
+            "run `nccl-init selftest --try=gpu` again; if it comes again, start with --gdr=off.",
+        .admin = "check relaxed ordering and the firmware of HCA and switches.",
+    },
+    {
+        .number = NI_F_GDR_TRIED_LEFT,
+        .id = "gdr.tried.left",
+        .cost = NI_COST_MAY_FAIL,
+        .admin = "look for messages of the GPU's or the HCA's driver in the kernel's log (dmesg); "
+                 "often only a restart of the node ends the process.",
+    },
+    {
+        .number = NI_F_GDR_TRIED_SLOW,
+        .id = "gdr.tried.slow",
+        .cost = NI_COST_SLOWER,
+        .admin = "compare the PCIe links of GPU, HCA and the switches between them, and ACS, with "
+                 "those of the other pairs (`nccl-init doctor`).",
+    },
+    {
         .number = NI_F_GDR_UNAVAILABLE,
         .id = "gdr.unavailable",
         .cost = NI_COST_SLOWER,
         .admin = "load nvidia-peermem, or use the open GPU kernel modules (kernel 5.12 or later).",
+    },
+    {
+        .number = NI_F_GDR_UNTRIED,
+        .id = "gdr.untried",
+        .cost = NI_COST_IGNORED,
+        .user = "the message has the reason; try again in the pod of the job, where its GPUs are "
+                "free and nccl-init-try is beside nccl-init.",
     },
     {
         .number = NI_F_GID_FAMILY_DIFFERS,

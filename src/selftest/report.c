@@ -19,6 +19,7 @@
 #include "print/words.h"
 #include "rail/step.h"
 #include "rail/task.h"
+#include "selftest/gpu.h"
 #include "selftest/image.h"
 #include "selftest/trials.h"
 
@@ -122,24 +123,55 @@ static void put_verdict(struct ni_text *out, const struct ni_trials *all)
     ni_put_untried(out, all);
 }
 
+/* Puts what there is to try: "2 ports to try". */
+static void put_number(struct ni_text *out, unsigned n, const char *what)
+{
+    ni_putf(out, "%u %s%s to try", n, what, ni_plural(n));
+}
+
+/* Puts what was not asked for, with the option that asks for it. */
+static void put_not_asked(struct ni_text *out, const struct ni_selftest *all, bool has_gpu)
+{
+    const struct {
+        bool asked;
+        const char *what;
+    } parts[] = {
+        {all->ports != NULL, "the ports (--try=ports)"},
+        {all->image != NULL, "the image's libibverbs (--try=image)"},
+        {all->gpu != NULL || !has_gpu, "GPU memory (--try=gpu)"},
+    };
+    const char *between = "; not tried: ";
+
+    for (size_t i = 0; i < NI_COUNT(parts); i++) {
+        if (parts[i].asked)
+            continue;
+        ni_putf(out, "%s%s", between, parts[i].what);
+        between = ", ";
+    }
+}
+
 void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_selftest *all)
 {
     const struct ni_trials *ports = all->ports && all->ports->n > 0 ? all->ports : NULL;
     const struct ni_image_trial *image = all->image && all->image->n > 0 ? all->image : NULL;
-    const bool counts_ports = all->ports || !all->image;
-    unsigned n = 0;
+    const struct ni_gpu_trial *gpu = all->gpu;
 
-    if (counts_ports && ports)
-        n = ports->n;
-    else if (!counts_ports && image)
-        n = image->n;
-    ni_putf(out, "Self-test: %u %s%s to try; ", n, counts_ports ? "port" : "HCA", ni_plural(n));
+    ni_put(out, "Self-test: ");
+    if (all->ports || (!all->image && !all->gpu))
+        put_number(out, ports ? ports->n : 0, "port");
+    else if (all->image)
+        put_number(out, image ? image->n : 0, "HCA");
+    else
+        put_number(out, gpu ? gpu->n : 0, "GPU-HCA pair");
+    ni_put(out, "; ");
     ni_put_origin(out, view);
     ni_put(out, "\n");
     if (ports)
         put_ports(out, view, ports);
     if (image)
         ni_put_image_trial(out, view, image);
+    if (gpu)
+        ni_put_gpu_trial(out, view, gpu);
     ni_put_findings(out, view, NI_WARNING);
     ni_put(out, "\n");
     if (ports)
@@ -148,12 +180,14 @@ void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const stru
         ni_put(out, "; ");
     if (image)
         (void)ni_image_passes(image, out);
-    if (!ports && !image)
-        ni_put(out, "Nothing was tried.");
-    else if (!image)
-        ni_put(out, "; not tried: the image's libibverbs (--try=image)");
-    else if (!ports)
-        ni_put(out, "; not tried: the ports (--try=ports)");
+    if ((ports || image) && gpu)
+        ni_put(out, "; ");
+    if (gpu)
+        (void)ni_gpus_pass(gpu, out);
+    if (ports || image || (gpu && gpu->n > 0))
+        put_not_asked(out, all, view->inv->n_gpu > 0);
+    else
+        ni_put(out, gpu ? "; nothing was tried." : "Nothing was tried.");
     ni_put(out, "\n");
 }
 
@@ -211,6 +245,8 @@ void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view,
     }
     if (all->image)
         ni_json_image_trial(j, view, all->image);
+    if (all->gpu)
+        ni_json_gpu_trial(j, view, all->gpu);
     ni_json_findings(j, view->findings);
     ni_json_end(j);
 }

@@ -9,12 +9,14 @@
 #include "print/words.h"
 #include "selftest/trials.h"
 
+struct ni_gpu_trial;
 struct ni_image_trial;
 
 /* The trials of a self-test; NULL: not tried. */
 struct ni_selftest {
     const struct ni_trials *ports;
     const struct ni_image_trial *image;
+    const struct ni_gpu_trial *gpu;
 };
 
 void ni_put_selftest(struct ni_text *out, const struct ni_view *view,

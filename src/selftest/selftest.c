@@ -24,6 +24,7 @@
 #include "rail/rail.h"
 #include "rail/task.h"
 #include "rules/require.h"
+#include "selftest/gpu.h"
 #include "selftest/image.h"
 #include "selftest/report.h"
 #include "selftest/trials.h"
@@ -42,13 +43,13 @@ static const struct ni_option try_options[] = {
         .name = "try",
         .group = NI_GROUP_SELFTEST,
         .verbs = TRYING,
-        .arg = "ports|image|all,...",
+        .arg = "ports|image|gpu|all,...",
         .take = ni_take_targets,
         .at = offsetof(struct ni_options, tries),
         .most = NI_TRY_ALL,
         .help = "what to try; ports, the default: each port by this program's libibverbs; image: "
-                "each HCA by the image's; before a command it means --selftest=warn unless "
-                "--selftest is given",
+                "each HCA by the image's; gpu: GPU memory, each GPU with its HCAs; before a "
+                "command it means --selftest=warn unless --selftest is given",
     },
 };
 const struct ni_option_rows ni_try_rows = {try_options, NI_COUNT(try_options), NULL, 0};
@@ -77,6 +78,16 @@ static const struct ni_option selftest_options[] = {
         .most = INT64_C(1) << 40,
         .help = "bytes that each port writes and reads back; 16M for selftest; preflight uses "
                 "--seconds unless given",
+    },
+    {
+        .name = "pairs",
+        .group = NI_GROUP_SELFTEST,
+        .verbs = TRYING,
+        .arg = "own|all",
+        .initial = "own",
+        .take = ni_take_word,
+        .at = offsetof(struct ni_selftest_options, pairs),
+        .help = "--try=gpu: each GPU with the HCAs that are its own, or with every one",
     },
     {
         .name = "deadline",
@@ -189,6 +200,9 @@ static bool try_all(struct ni_context *ctx, struct ni_selftest *ret)
         return false;
     if (ni_tries(&ctx->options, NI_TRY_IMAGE) && ni_wants_trials(&ctx->work))
         ret->image = ni_try_image(ctx, ret->ports, (int64_t)ni_selftest_options.deadline * 1000);
+    if (ni_tries(&ctx->options, NI_TRY_GPU) && ni_wants_trials(&ctx->work))
+        ret->gpu = ni_try_gpus(ctx, ni_selftest_options.pairs,
+                               (int64_t)ni_selftest_options.deadline * 1000);
     if (!ports && ret->image && ret->image->n == 0)
         ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no HCA to try");
     return true;
@@ -249,7 +263,8 @@ static void conclude(struct ni_context *ctx, bool passes, bool any, const char *
 
 const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
 {
-    struct ni_text how = NI_TEXT(NI_REASON), image = NI_TEXT(2 * NI_REASON);
+    struct ni_text how = NI_TEXT(NI_REASON), image = NI_TEXT(2 * NI_REASON),
+                   gpu = NI_TEXT(2 * NI_REASON);
     struct ni_selftest all;
 
     if (ctx->options.policy.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
@@ -264,6 +279,11 @@ const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
         const bool passes = ni_image_passes(all.image, &image);
 
         conclude(ctx, passes, all.image->n > 0, image.buf);
+    }
+    if (all.gpu) {
+        const bool passes = ni_gpus_pass(all.gpu, &gpu);
+
+        conclude(ctx, passes, all.gpu->n > 0, gpu.buf);
     }
     return all.ports;
 }

@@ -10,6 +10,7 @@
 #include "cli/program.h"
 #include "nccl_init/text.h"
 #include "rail/task.h"
+#include "selftest/gpu.h"
 #include "selftest/trials.h"
 
 ni_verb_fn ni_cmd_selftest;
@@ -30,8 +31,9 @@ bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how);
 const struct ni_trials *ni_selftest_first(struct ni_context *ctx);
 
 struct ni_selftest_options {
-    int64_t size;      /* bytes of memory to register for each port */
-    int64_t bytes;     /* that each port moves; 0: not given */
+    int64_t size;  /* bytes of memory to register for each port */
+    int64_t bytes; /* that each port moves; 0: not given */
+    enum ni_pairs pairs;
     unsigned deadline; /* seconds for all */
 };
 extern struct ni_selftest_options ni_selftest_options;

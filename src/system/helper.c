@@ -3,12 +3,14 @@
    rights, and killed at its deadline. */
 #include "system/helper.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <sha2.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -293,6 +295,43 @@ static void wait_for_end(pid_t pid, int64_t until_ms, struct ni_wait *wait,
     ret->err = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Returns true if the process of that number is of the group, and no zombie. */
+static bool is_of_group(const char *number, pid_t group)
+{
+    char path[64], stat[512], state = 'Z';
+    int of = 0;
+
+    if (!ni_is_digit(number[0]) || !ni_format(path, sizeof(path), "/proc/%s/stat", number))
+        return false;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+    if (fd >= 0)
+        (void)close(fd);
+    if (n <= 0)
+        return false;
+    stat[n] = '\0';
+    /* its name stands in parentheses and may have any letter (proc_pid_stat(5)) */
+    const char *end = strrchr(stat, ')');
+    return end && sscanf(end, ") %c %*d %d", &state, &of) == 2 && of == group && state != 'Z' &&
+           state != 'X';
+}
+
+/* Returns true if a process of the group is left: one that hangs in the kernel. What only waits for its
+   parent to take its status is not. */
+static bool is_any_left(pid_t group)
+{
+    bool any = false;
+
+    if (group <= 0 || kill(-group, 0) < 0)
+        return false;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *d = proc ? readdir(proc) : NULL; d && !any; d = readdir(proc))
+        any = is_of_group(d->d_name, group);
+    if (proc)
+        (void)closedir(proc);
+    return any;
+}
+
 /* Starts the helper and sees it through. */
 static void run(struct ends *e, const struct ni_helper_task *task, struct ni_helper_result *ret)
 {
@@ -315,6 +354,7 @@ static void run(struct ends *e, const struct ni_helper_task *task, struct ni_hel
     if (pid > 0 && wait_for_exec(e, until, &wait, ret) && listen_to(e, until, &wait, ret))
         wait_for_end(pid, until, &wait, ret);
     ni_children_end(&children, pid);
+    ret->left = is_any_left(pid);
     ni_wait_end(&wait); /* a signal that came meanwhile may end the program here */
 }
 

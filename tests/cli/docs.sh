@@ -31,6 +31,12 @@ memlock.elsewhere|tests/cli/doctor.sh|memlock.elsewhere|only a file of settings 
 verbs.dmabuf.none|tests/unit/selftest/test_trials.c|NI_F_VERBS_DMABUF[^A-Z_]|only a device can say so, and a golden case has none
 verbs.gid|tests/unit/selftest/test_trials.c|NI_F_VERBS_GID[^A-Z_]|only a device can say so, and a golden case has none
 verbs.memlock|tests/unit/selftest/test_trials.c|NI_F_VERBS_MEMLOCK[^A-Z_]|only a device can say so, and a golden case has none
+gdr.tried.bytes|tests/unit/selftest/test_gpu.c|NI_F_GDR_TRIED_BYTES[^A-Z_]|only a GPU and an HCA that are tried can show it, and a golden case has none
+gdr.tried.failed|tests/unit/selftest/test_gpu.c|NI_F_GDR_TRIED_FAILED[^A-Z_]|only a GPU and an HCA that are tried can show it, and a golden case has none
+gdr.tried.late|tests/unit/selftest/test_gpu.c|NI_F_GDR_TRIED_LATE[^A-Z_]|only a GPU and an HCA that are tried can show it, and a golden case has none
+gdr.tried.left|tests/unit/selftest/test_gpu.c|NI_F_GDR_TRIED_LEFT[^A-Z_]|only a GPU and an HCA that are tried can show it, and a golden case has none
+gdr.tried.slow|tests/unit/selftest/test_gpu.c|NI_F_GDR_TRIED_SLOW[^A-Z_]|only a GPU and an HCA that are tried can show it, and a golden case has none
+gdr.untried|tests/unit/selftest/test_gpu.c|NI_F_GDR_UNTRIED[^A-Z_]|only a GPU and an HCA that are tried can show it, and a golden case has none
 image.abi|tests/unit/selftest/test_image.c|NI_F_IMAGE_ABI[^A-Z_]|only libraries that are loaded say so, and a golden case has none
 image.load|tests/unit/selftest/test_image.c|NI_F_IMAGE_LOAD[^A-Z_]|only libraries that are loaded say so, and a golden case has none
 image.open|tests/unit/selftest/test_image.c|NI_F_IMAGE_OPEN[^A-Z_]|only libraries that are loaded say so, and a golden case has none

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trial `gpu`. The image's code runs in the helper; what it says is judged here. A pair is at fault
+   only where bytes, or the HCA's access to GPU memory, were tried and failed: what may be the
+   GPU's use by others, a limit or the port itself is not tried. */
+#include "selftest/gpu.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/context.h"
+#include "cli/say.h"
+#include "findings/device.h"
+#include "nccl_init/base.h"
+#include "nccl_init/errno.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/number.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "nccl_init/tried_gpu.h"
+#include "rail/describe.h"
+#include "rail/step.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "selftest/try.h"
+#include "system/helper.h"
+#include "system/process.h"
+
+/* ---- the pairs ---- */
+
+/* Returns the chosen ports that are the GPU's own, as bits: those that NCCL takes for it; where that is
+   not known, those that are nearest; else all. */
+static uint32_t own_ports(const struct ni_work *w, unsigned gpu)
+{
+    const struct ni_plan *plan = w->plan;
+    const uint8_t *distance = plan->distance[gpu];
+    const int near = plan->nearest_hca[gpu].index;
+    uint32_t ports = 0;
+
+    if (plan->taken[gpu].hca >= 0 && plan->taken[gpu].ports != 0)
+        return plan->taken[gpu].ports;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const int hca = ni_chosen(w, i).port->hca;
+
+        if (near < 0 || distance[hca] == distance[near])
+            ports |= UINT32_C(1) << i;
+    }
+    return ports;
+}
+
+void ni_plan_gpus(const struct ni_work *w, enum ni_pairs which, struct ni_gpu_trial *ret)
+{
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const uint32_t ports = which == NI_PAIRS_ALL ? UINT32_MAX : own_ports(w, g);
+        bool any = false;
+
+        for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+            if (!(ports >> i & 1))
+                continue;
+            if (ret->n == NI_MAX_PAIRS) {
+                ret->left_out++;
+                continue;
+            }
+            ret->pair[ret->n++] = (struct ni_gpu_pair){.gpu = (int)g, .port = w->plan->chosen[i]};
+            any = true;
+        }
+        if (any)
+            ret->gpu[ret->n_gpu++] = (int)g;
+    }
+}
+
+/* ---- the judgement ---- */
+
+struct judging {
+    const struct ni_work *w;
+    const struct ni_helper_result *run;
+    const struct ni_tried_gpus *tried;
+    struct ni_gpu_trial *all;
+};
+
+/* Returns the GPU's number among those that were tried. */
+static unsigned number_of(const struct ni_gpu_trial *all, int gpu)
+{
+    unsigned n = 0;
+
+    while (n + 1 < all->n_gpu && all->gpu[n] != gpu)
+        n++;
+    return n;
+}
+
+static void leave_untried(struct ni_gpu_trial *all, struct ni_gpu_pair *p, const char *why)
+{
+    struct ni_text t = ni_text_on(p->why, sizeof(p->why));
+
+    p->verdict = NI_GPU_UNTRIED;
+    ni_put(&t, why);
+    if (!all->untried[0]) {
+        t = ni_text_on(all->untried, sizeof(all->untried));
+        ni_put(&t, why);
+    }
+}
+
+/* What CUDA's errors mean before anything is moved (cuda.h, CUresult). */
+static const struct {
+    int cuda;
+    const char *why;
+} cuda_errors[] = {
+    {2, "it has too little free memory"},
+    {46, "another process has it (compute mode EXCLUSIVE_PROCESS)"},
+    {100, "CUDA finds no GPU in this process; is CUDA_VISIBLE_DEVICES right?"},
+    {101, "CUDA does not show it to this process; is CUDA_VISIBLE_DEVICES right?"},
+    {802, "CUDA is not ready (802); on HGX nodes the Fabric Manager must run"},
+    {803, "libcuda does not fit the driver (803)"},
+    {805, "the MPS server refuses it (805)"},
+};
+
+static void put_cuda_error(struct ni_text *t, int cuda)
+{
+    for (size_t i = 0; i < NI_COUNT(cuda_errors); i++) {
+        if (cuda_errors[i].cuda == cuda) {
+            ni_put(t, cuda_errors[i].why);
+            return;
+        }
+    }
+    ni_putf(t, "CUDA error %d", cuda);
+}
+
+/* Puts why a GPU has no context; nothing: it has. */
+static void put_no_context(struct ni_text *t, const struct judging *g, int gpu, const char *why)
+{
+    const struct ni_tried_pair *x = &g->tried->gpu[number_of(g->all, gpu)];
+    char bdf[NI_BDF_TEXT];
+
+    if (x->told && x->step == NI_GDR_DONE)
+        return;
+    ni_putf(t, "GPU %s: ", ni_bdf_text(g->w->inv->gpu[gpu].bdf, bdf));
+    if (!x->told && g->run->state == NI_HELPER_LATE)
+        ni_put(t, "its context was not made until the deadline (--deadline)");
+    else if (!x->told)
+        ni_put(t, why[0] ? why : "its helper left it out");
+    else if (x->died)
+        ni_putf(t, "CUDA dies by signal %d while it makes a context", x->died);
+    else if (x->cuda)
+        put_cuda_error(t, x->cuda);
+    else
+        ni_put(t, x->mode == 2 ? "its compute mode is PROHIBITED" : "it has no context");
+}
+
+/* Puts what else than the access to GPU memory is at fault; nothing: it is that, or nothing is. */
+static void put_other_cause(struct ni_text *t, const struct judging *g,
+                            const struct ni_tried_pair *x)
+{
+    const bool pins =
+        x->step == NI_GDR_HOST || x->step == NI_GDR_CONNECT || x->step == NI_GDR_REGISTER;
+
+    if (pins && (x->err == ENOMEM || x->err == EPERM) && g->all->memlock >= 0 &&
+        g->all->memlock < NI_UNLIMITED) {
+        ni_put(t, "no memory could be pinned without capabilities: ");
+        ni_put_bytes(t, g->all->memlock);
+        ni_put(t, " can be locked");
+    } else if (x->err == EAGAIN) {
+        ni_putf(t, "step `%s`: EAGAIN: the limit of the RDMA cgroup (rdma.max), or the HCA is full",
+                ni_gdr_step_text(x->step));
+    } else if (x->died == SIGKILL || x->died == SIGSYS) {
+        ni_putf(t, "its process was killed by signal %d", x->died);
+    } else if (x->step == NI_GDR_ALLOCATE && x->cuda) {
+        ni_put(t, "the GPU: ");
+        put_cuda_error(t, x->cuda);
+    } else if (x->step < NI_GDR_EXPORT && x->died) {
+        ni_putf(t, "step `%s`: its process died by signal %d", ni_gdr_step_text(x->step), x->died);
+    } else if (x->step < NI_GDR_EXPORT) {
+        ni_putf(t, "step `%s` of the port itself: %s (--try=ports)", ni_gdr_step_text(x->step),
+                NI_ERRNO(x->err));
+    } else if (x->step == NI_GDR_EXPORT && x->way == NI_WAY_NONE && !x->died) {
+        ni_put(t, "NCCL has no way to GPU memory here: neither DMA-BUF nor nvidia-peermem");
+    }
+}
+
+/* Puts what failed. */
+static void put_failure(struct ni_text *t, const struct ni_tried_pair *x)
+{
+    const char *status = ni_wc_name(x->wc);
+
+    ni_putf(t, "step `%s`", ni_gdr_step_text(x->step));
+    if (x->way != NI_WAY_NONE)
+        ni_putf(t, " by %s", ni_gdr_way_text(x->way));
+    if (x->died)
+        ni_putf(t, ": its process dies by signal %d", x->died);
+    else if (x->cuda)
+        ni_putf(t, ": CUDA error %d%s", x->cuda, x->cuda == 801 ? " (not supported)" : "");
+    else if (x->wc)
+        ni_putf(t, ": status %d (%s)", x->wc, status ? status : "completion error");
+    else if (x->err == ETIMEDOUT)
+        ni_put(t, ": the HCA returns no completion");
+    else
+        ni_putf(t, ": %s", NI_ERRNO(x->err));
+}
+
+static void put_wrong(struct ni_text *t, const struct ni_tried_pair *x)
+{
+    ni_putf(t,
+            "step `%s` by %s: %llu of %llu bytes are wrong, in a second buffer, too; the first is "
+            "at %llu",
+            ni_gdr_step_text(x->step), ni_gdr_way_text(x->way), (unsigned long long)x->wrong,
+            (unsigned long long)x->of, (unsigned long long)x->first);
+    if (x->holds >= 0)
+        ni_putf(t, ", where those of %lld are", (long long)x->holds);
+}
+
+/* The subject of a finding about a pair: "0000:1b:00.0 mlx5_0/1". */
+static void put_pair(struct ni_text *t, const struct ni_work *w, const struct ni_gpu_pair *p)
+{
+    char bdf[NI_BDF_TEXT];
+
+    ni_putf(t, "%s %s", ni_bdf_text(w->inv->gpu[p->gpu].bdf, bdf),
+            ni_port_name(w->inv, p->port).text);
+}
+
+static void report_pair(const struct judging *g, struct ni_gpu_pair *p, ni_finding_number id,
+                        enum ni_gpu_verdict verdict, const char *why)
+{
+    struct ni_text subject = NI_TEXT(96), short_why = ni_text_on(p->why, sizeof(p->why));
+
+    p->verdict = verdict;
+    ni_put(&short_why, why);
+    put_pair(&subject, g->w, p);
+    ni_report(g->w->f, id, subject.buf, "%s", why);
+}
+
+/* Judges a pair that was begun and not ended: at the deadline it is not told from a slow one. */
+static void judge_unfinished(const struct judging *g, struct ni_gpu_pair *p, const char *why)
+{
+    struct ni_text t = NI_TEXT(NI_REASON);
+
+    if (g->run->state != NI_HELPER_LATE) {
+        leave_untried(g->all, p, why[0] ? why : "its helper left it out");
+        return;
+    }
+    put_pair(&t, g->w, p);
+    ni_putf(&t, ": it hung, or was not done, at step `%s` when the deadline came (--deadline)",
+            ni_gdr_step_text(p->told.step));
+    leave_untried(g->all, p, t.buf);
+}
+
+static void judge_told(const struct judging *g, struct ni_gpu_pair *p)
+{
+    const struct ni_tried_pair *x = &p->told;
+    struct ni_text t = NI_TEXT(NI_REASON), other = NI_TEXT(NI_REASON);
+
+    if (x->wrong > 0) {
+        put_wrong(&t, x);
+        report_pair(g, p, NI_F_GDR_TRIED_BYTES, NI_GPU_WRONG, t.buf);
+        return;
+    }
+    if (x->step != NI_GDR_DONE) {
+        put_other_cause(&other, g, x);
+        if (other.len > 0) {
+            put_pair(&t, g->w, p);
+            ni_putf(&t, ": %s", other.buf);
+            leave_untried(g->all, p, t.buf);
+            return;
+        }
+        put_failure(&t, x);
+        report_pair(g, p, NI_F_GDR_TRIED_FAILED, NI_GPU_FAILED, t.buf);
+        return;
+    }
+    if (x->late > 0) {
+        ni_putf(&t,
+                "by %s, bytes that a completion and a flush had announced were there only when "
+                "they were looked at again, or in a second buffer",
+                ni_gdr_way_text(x->way));
+        report_pair(g, p, NI_F_GDR_TRIED_LATE, NI_GPU_LATE, t.buf);
+        return;
+    }
+    p->verdict = NI_GPU_PASSED;
+    g->all->passed++;
+}
+
+static void judge_pair(const struct judging *g, unsigned i, const char *why)
+{
+    struct ni_gpu_pair *p = &g->all->pair[i];
+    struct ni_text context = NI_TEXT(NI_REASON);
+
+    p->told = g->tried->pair[i];
+    if (!p->told.begun)
+        put_no_context(&context, g, p->gpu, why);
+    if (context.len > 0)
+        leave_untried(g->all, p, context.buf);
+    else if (!p->told.begun && g->run->state == NI_HELPER_LATE)
+        leave_untried(g->all, p,
+                      "another pair of its GPU was not done when the deadline came (--deadline)");
+    else if (!p->told.told)
+        judge_unfinished(g, p, why);
+    else
+        judge_told(g, p);
+}
+
+/* ---- slow pairs ---- */
+
+static int compare_rates(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Two pairs are of one kind if GPU and HCA are as far from each other, and the ports as fast. */
+static bool is_same_kind(const struct ni_work *w, const struct ni_gpu_pair *a,
+                         const struct ni_gpu_pair *b)
+{
+    const struct ni_port *x = &w->inv->port[a->port], *y = &w->inv->port[b->port];
+
+    return w->plan->distance[a->gpu][x->hca] == w->plan->distance[b->gpu][y->hca] &&
+           x->mbps.known == y->mbps.known && x->mbps.v == y->mbps.v;
+}
+
+static int64_t rate_of(const struct ni_gpu_pair *p)
+{
+    const int64_t in = p->told.in_mbps, out = p->told.out_mbps;
+
+    return in < out ? in : out;
+}
+
+/* Returns the median rate of the pair's kind; 0: there are too few to tell. */
+static int64_t median_of(const struct ni_work *w, const struct ni_gpu_trial *all,
+                         const struct ni_gpu_pair *p)
+{
+    enum { LEAST = 3 };
+    int64_t rate[NI_MAX_PAIRS];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < all->n; i++) {
+        const struct ni_gpu_pair *q = &all->pair[i];
+
+        if (q->verdict == NI_GPU_PASSED && rate_of(q) > 0 && is_same_kind(w, p, q))
+            rate[n++] = rate_of(q);
+    }
+    if (n < LEAST)
+        return 0;
+    qsort(rate, n, sizeof(rate[0]), compare_rates);
+    return rate[n / 2];
+}
+
+static void find_slow(const struct judging *g)
+{
+    for (unsigned i = 0; i < g->all->n; i++) {
+        struct ni_gpu_pair *p = &g->all->pair[i];
+        const int64_t median = median_of(g->w, g->all, p);
+        struct ni_text subject = NI_TEXT(96), rate = NI_TEXT(48), usual = NI_TEXT(48);
+
+        if (p->verdict != NI_GPU_PASSED || rate_of(p) == 0 || 2 * rate_of(p) >= median)
+            continue;
+        p->slow = true;
+        put_pair(&subject, g->w, p);
+        ni_put_speed(&rate, rate_of(p));
+        ni_put_speed(&usual, median);
+        ni_report(g->w->f, NI_F_GDR_TRIED_SLOW, subject.buf,
+                  "%s Gb/s to or from GPU memory, and %s is the median of pairs as near", rate.buf,
+                  usual.buf);
+    }
+}
+
+void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,
+                   struct ni_gpu_trial *all)
+{
+    static struct ni_tried_gpus tried;
+    const struct judging g = {w, run, &tried, all};
+    struct ni_text why = NI_TEXT(NI_REASON);
+
+    all->left = run->left;
+    ni_put_no_result(&why, run);
+    const bool clear = run->state >= NI_HELPER_LATE &&
+                       ni_read_tried_gpus(run->words, all->n_gpu, all->n, &tried) == 0;
+    if (!clear)
+        memset(&tried, 0, sizeof(tried));
+    if (!clear && why.len == 0)
+        ni_put(&why, "the words of " NI_HELPER " cannot be understood");
+    if (clear && !tried.whole && why.len == 0)
+        ni_put(&why, NI_HELPER " ended before its end");
+    if (tried.unloaded[0] && why.len == 0) {
+        ni_put(&why, tried.library[0] ? "the image has no CUDA that loads: "
+                                      : "the image has no libibverbs that loads: ");
+        ni_quote(&why, tried.unloaded);
+    }
+    (void)ni_copy(all->library, sizeof(all->library), tried.library);
+    for (unsigned i = 0; i < all->n_gpu; i++)
+        all->told[i] = tried.gpu[i];
+    for (unsigned i = 0; i < all->n; i++)
+        judge_pair(&g, i, why.buf);
+    find_slow(&g);
+    if (all->untried[0])
+        ni_report(w->f, NI_F_GDR_UNTRIED, "--try=gpu", "GPU memory was not tried%s: %s",
+                  all->passed > 0 ? " with all pairs" : "", all->untried);
+    if (all->left)
+        ni_report(w->f, NI_F_GDR_TRIED_LEFT, "--try=gpu",
+                  "a process of the trial hangs in the kernel and has not ended after SIGKILL; its "
+                  "GPU memory stays in use");
+}
+
+/* ---- the trial ---- */
+
+/* Puts "TC,SL,PKEY,MILLISECONDS,WAYS" for the helper (try/gpu.c). */
+static void put_order(const struct ni_work *w, struct ni_text *t)
+{
+    enum { MOVE_MS = 20, DMABUF = 1, DIRECT = 2, PEERMEM = 4, PCIE = 8 };
+    unsigned ways = 0;
+
+    if (ni_user_int(w, "NCCL_DMABUF_ENABLE", 1) != 0)
+        ways |= DMABUF;
+    if (ni_user_int(w, "NCCL_IB_DATA_DIRECT", 1) > 0)
+        ways |= DIRECT;
+    if (w->inv->gdr.peermem == NI_KNOWN)
+        ways |= PEERMEM;
+    if (w->inv->gdr.c2c)
+        ways |= PCIE;
+    ni_putf(t, "%u,%u,0,%d,%u", (unsigned)ni_user_int(w, "NCCL_IB_TC", 0) & 0xff,
+            (unsigned)ni_user_int(w, "NCCL_IB_SL", 0) & 0xf, MOVE_MS, ways);
+}
+
+/* Puts "BUS,HCA,PORT,LINK,GID". */
+static void put_arg(const struct ni_work *w, const struct ni_gpu_pair *p, struct ni_text *t)
+{
+    struct ni_rail rail;
+    char bdf[NI_BDF_TEXT];
+
+    ni_describe_rail(w, p->port, &rail);
+    ni_putf(t, "%s,%s,%u,%s,%d", ni_bdf_text(w->inv->gpu[p->gpu].bdf, bdf), rail.hca, rail.port,
+            rail.link == NI_LINK_IB ? "ib" : "roce", rail.index < 0 ? 0 : rail.index);
+}
+
+static void run_helper(struct ni_context *ctx, struct ni_gpu_trial *all, int64_t limit_ms,
+                       struct ni_helper_result *run)
+{
+    enum { ARG = 128 };
+    static char what[] = "gpu", args[NI_MAX_PAIRS + 1][ARG];
+    char *argv[NI_MAX_PAIRS + 3] = {what, args[0]};
+    struct ni_text order = ni_text_on(args[0], ARG);
+
+    put_order(&ctx->work, &order);
+    for (unsigned i = 0; i < all->n; i++) {
+        struct ni_text arg = ni_text_on(args[i + 1], ARG);
+
+        put_arg(&ctx->work, &all->pair[i], &arg);
+        argv[i + 2] = args[i + 1];
+    }
+    ni_say_progress(ctx, "self-test: GPU memory");
+    ni_try_by_helper(ctx, argv, limit_ms, run);
+    ni_say_progress(ctx, "");
+}
+
+const struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs which,
+                                       int64_t limit_ms)
+{
+    struct ni_gpu_trial *all = calloc(1, sizeof(*all));
+    struct ni_helper_result *run = calloc(1, sizeof(*run));
+    const int64_t begin = ni_now_ms();
+
+    if (all && run) {
+        all->memlock = ctx->memlock;
+        all->no_gpu = ctx->inventory.n_gpu == 0;
+        ni_plan_gpus(&ctx->work, which, all);
+        if (all->n > 0) {
+            run_helper(ctx, all, limit_ms, run);
+            ni_judge_gpus(&ctx->work, run, all);
+        }
+        all->took_ms = ni_now_ms() - begin;
+    }
+    free(run);
+    return all;
+}
