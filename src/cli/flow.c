@@ -210,12 +210,15 @@ int ni_exit_status(const struct ni_context *ctx)
 struct ni_view ni_flow_view(const struct ni_context *ctx)
 {
     const bool reports = ctx->verb != NI_VERB_RUN; /* only a report may have colours and marks */
+    const char *node = ni_env_get(&ctx->own, "NODE_NAME");
+    const bool here = strcmp(ctx->options.root, "/") == 0;
 
     return (struct ni_view){
         .inv = &ctx->inventory,
         .plan = &ctx->plan,
         .findings = &ctx->findings,
         .root = ctx->options.root,
+        .node = here && node && *node ? node : NULL,
         .colour = reports && ni_screen_has_colour(ctx),
         .utf8 = reports && ni_screen_has_utf8(ctx),
         .all = ctx->options.all,

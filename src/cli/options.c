@@ -221,10 +221,11 @@ static const struct ni_option common_options[] = {
     {
         .name = "all",
         .group = NI_GROUP_OUTPUT,
-        .verbs = NI_VERB_PLAN | NI_VERB_TOPO,
+        .verbs = NI_VERB_PLAN | NI_VERB_DOCTOR | NI_VERB_TOPO,
         .take = ni_take_switch,
         .at = offsetof(struct ni_options, all),
-        .help = "also show the HCAs that are not the pod's",
+        .help = "show all that is known, not one screen; plan and topo: also the HCAs that are not "
+                "the pod's",
     },
     {
         .name = "svg",

@@ -126,6 +126,8 @@ int ni_cmd_doctor(struct ni_context *ctx)
 
     if (ctx->options.json && ni_doctor_options.brief)
         return ni_usage(ctx, "--json and --brief exclude each other");
+    if (ctx->options.all && ni_doctor_options.brief)
+        return ni_usage(ctx, "--all and --brief exclude each other");
     ctx->acts = ni_doctor_options.probe;
     r = ni_flow(ctx);
     if (r != 0)
@@ -142,6 +144,8 @@ int ni_cmd_doctor(struct ni_context *ctx)
         ni_put_doctor_json(&text, &view, &who, &diagnosis, trials);
     else if (ni_doctor_options.brief)
         ni_put_doctor_brief(&text, &view, &who);
+    else if (!ctx->options.all)
+        ni_put_doctor_answer(&text, &view, &who, &diagnosis, trials);
     else
         ni_put_doctor(&text, &view, &who, &diagnosis, trials);
     r = ni_print_long(ctx, &text);

@@ -17,11 +17,13 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "print/answer.h"
 #include "print/devices.h"
 #include "print/findings.h"
 #include "print/image.h"
 #include "print/json_write.h"
 #include "print/layout.h"
+#include "print/readiness.h"
 #include "print/words.h"
 #include "selftest/report.h"
 #include "selftest/trials.h"
@@ -84,83 +86,13 @@ static void put_mark(struct ni_text *out, const struct ni_view *view, enum mark 
 
 /* ---- the verdict ---- */
 
-/* "1 error, 2 infos" */
-static void put_counts(struct ni_text *t, const struct ni_findings *all)
-{
-    for (int severity = NI_ERROR; severity >= NI_INFO; severity--) {
-        const unsigned n = ni_count_shown_findings(all, (enum ni_severity)severity);
-
-        if (n > 0)
-            ni_putf(t, "%s%u %s%s", t->len > 0 ? ", " : "", n,
-                    ni_severity_text((enum ni_severity)severity), ni_plural(n));
-    }
-    if (t->len == 0)
-        ni_put(t, "no findings");
-}
-
-/* Returns the number of ports that the pod was given and that are left out for their state. */
-static unsigned count_lost(const struct ni_view *view)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < view->inv->n_port; i++)
-        n += view->plan->port[i].lost;
-    return n;
-}
-
-/* A pod without RDMA, or with fewer rails than it was given, may run, but nobody may take that for all
-   of it. */
-enum readiness { NOT_READY, READY, READY_FOR_TCP, READY_WITH_FEWER };
-
-static const char *const readiness_words[] = {
-    [NOT_READY] = "not ready",
-    [READY] = "ready",
-    [READY_FOR_TCP] = "tcp only",
-    [READY_WITH_FEWER] = "fewer rails",
-};
-
-/* ready: the exit status says so, too. */
-static enum readiness readiness_of(const struct ni_view *view, bool ready)
-{
-    const struct ni_plan *plan = view->plan;
-    const bool rdma = plan->transport == NI_NET_RDMA;
-
-    if (!ready)
-        return NOT_READY;
-    if (plan->transport == NI_NET_TCP || (rdma && plan->n_chosen == 0))
-        return READY_FOR_TCP;
-    return rdma && count_lost(view) > 0 ? READY_WITH_FEWER : READY;
-}
-
-/* Puts the verdict in words. */
-static void put_readiness(struct ni_text *t, const struct ni_view *view, enum readiness is)
-{
-    const unsigned n = view->plan->n_chosen;
-
-    if (is == NOT_READY)
-        ni_put(t, "NOT READY");
-    else if (is == READY_FOR_TCP)
-        ni_put(t, "READY for TCP only");
-    else if (is == READY_WITH_FEWER)
-        ni_putf(t, "READY with %u of %u rails", n, n + count_lost(view));
-    else
-        ni_put(t, "READY");
-}
-
 /* Puts "NOT READY: 1 error, 1 info". */
 static void put_verdict(struct ni_text *out, const struct ni_view *view, bool ready, bool colour)
 {
-    struct ni_text counts = NI_TEXT(96), line = NI_TEXT(128);
-    enum ni_tint tint = NI_GREEN;
+    struct ni_text line = NI_TEXT(128);
 
-    put_counts(&counts, view->findings);
-    put_readiness(&line, view, readiness_of(view, ready));
-    ni_putf(&line, ": %s", counts.buf);
-    if (!ready)
-        tint = NI_RED;
-    else if (ni_findings_count(view->findings, NI_WARNING) > 0)
-        tint = NI_YELLOW;
-    ni_put_tinted(out, colour, tint, line.buf);
+    ni_put_readiness(&line, view, ready, false);
+    ni_put_tinted(out, colour, ni_readiness_tint(view, ready), line.buf);
 }
 
 /* ---- a row for each subject: mark, title, value seen ---- */
@@ -245,26 +177,30 @@ static void put_good(struct ni_text *out, const struct ni_view *view, const stru
     ni_put(out, left > 0 ? "\n" : "");
 }
 
-/* Puts what could not be seen, and what was ignored. */
-static void put_rest(struct ni_text *out, const struct ni_view *view, const struct ni_diagnosis *d)
+/* Lists the titles of the checks with that outcome. */
+static void list_checks(struct ni_text *t, const struct ni_diagnosis *d,
+                        enum ni_check_outcome outcome)
 {
-    const char *unseen = strcmp(view->root, "/") == 0 ? "not visible from inside the pod: "
-                                                      : "not in the recording: ";
-    char buf[4096];
+    for (unsigned i = 0; i < d->n; i++) {
+        if (d->at[i].outcome == outcome)
+            add_item(t, d->at[i].check->title, "");
+    }
+}
+
+static const char *where_unseen(const struct ni_view *view)
+{
+    return strcmp(view->root, "/") == 0 ? "not visible from inside the pod"
+                                        : "not in the recording";
+}
+
+/* Puts the findings that --ignore names, and how many of each were left out. */
+static void put_ignored(struct ni_text *out, const struct ni_diagnosis *d)
+{
     ni_finding_number sorted[NI_MAX_KINDS];
     const unsigned n = ni_list_finding_kinds(sorted);
+    char buf[4096];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
-    for (unsigned i = 0; i < d->n; i++) {
-        if (d->at[i].outcome == NI_CHECK_UNKNOWN)
-            add_item(&t, d->at[i].check->title, "");
-    }
-    if (t.len > 0) {
-        put_mark(out, view, MARK_NONE);
-        ni_put(out, unseen);
-        ni_put_wrapped(out, ni_columns(100), MARK + strlen(unseen), buf);
-    }
-    t = ni_text_on(buf, sizeof(buf));
     for (unsigned i = 0; i < n; i++) {
         const ni_finding_number id = sorted[i];
 
@@ -274,6 +210,20 @@ static void put_rest(struct ni_text *out, const struct ni_view *view, const stru
         ni_putf(&t, " (%u)", d->ignored[id]);
     }
     ni_put_item(out, "ignored", buf);
+}
+
+/* Puts what could not be seen, and what was ignored. */
+static void put_rest(struct ni_text *out, const struct ni_view *view, const struct ni_diagnosis *d)
+{
+    struct ni_text t = NI_TEXT(1024);
+
+    list_checks(&t, d, NI_CHECK_UNKNOWN);
+    if (t.len > 0) {
+        put_mark(out, view, MARK_NONE);
+        ni_putf(out, "%s: ", where_unseen(view));
+        ni_put_wrapped(out, ni_columns(100), MARK + strlen(where_unseen(view)) + 2, t.buf);
+    }
+    put_ignored(out, d);
 }
 
 /* ---- the whole ---- */
@@ -296,20 +246,36 @@ static void put_where_and_when(struct ni_text *out, const struct ni_view *view,
     ni_put(out, "\n");
 }
 
+/* "4 HCAs, 8 others, 4 GPUs; HCAs given by ..." */
+static void put_devices(struct ni_text *out, const struct ni_view *view)
+{
+    const unsigned n = ni_allocated_hcas(view->inv), others = view->inv->n_hca - n;
+
+    ni_putf(out, "%u HCA%s", n, ni_plural(n));
+    if (others > 0)
+        ni_putf(out, ", %u other%s", others, ni_plural(others));
+    ni_putf(out, ", %u GPU%s; %s", view->inv->n_gpu, ni_plural(view->inv->n_gpu),
+            ni_source_words[view->inv->source].text);
+}
+
+static void put_trials(struct ni_text *out, const struct ni_trials *trials)
+{
+    if (trials)
+        ni_putf(out, "  self-test: %u of %u port%s passed\n", trials->passed, trials->n,
+                ni_plural(trials->n));
+}
+
 void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,
                    const struct ni_diagnosis *diagnosis, const struct ni_trials *trials)
 {
     enum { WIDE = 120 }; /* the verdict and what it is about fit into one line */
-    const unsigned n = ni_allocated_hcas(view->inv), others = view->inv->n_hca - n;
     struct ni_text of = NI_TEXT(256);
 
     put_where_and_when(out, view, who);
     put_verdict(out, view, who->ready, view->colour);
-    ni_putf(&of, "(%u HCA%s", n, ni_plural(n));
-    if (others > 0)
-        ni_putf(&of, ", %u other%s", others, ni_plural(others));
-    ni_putf(&of, ", %u GPU%s; %s)", view->inv->n_gpu, ni_plural(view->inv->n_gpu),
-            ni_source_words[view->inv->source].text);
+    ni_put(&of, "(");
+    put_devices(&of, view);
+    ni_put(&of, ")");
     if (ni_columns(SIZE_MAX) < WIDE) {
         ni_put(out, "\n");
         ni_put_below(out, of.buf);
@@ -317,13 +283,39 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct
         ni_putf(out, " %s\n", of.buf);
     }
     put_node_line(out, view->inv);
-    if (trials)
-        ni_putf(out, "  self-test: %u of %u port%s passed\n", trials->passed, trials->n,
-                ni_plural(trials->n));
+    put_trials(out, trials);
     put_faults(out, view);
     put_good(out, view, diagnosis);
     put_rest(out, view, diagnosis);
     ni_put_image(out, view);
+}
+
+void ni_put_doctor_answer(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,
+                          const struct ni_diagnosis *diagnosis, const struct ni_trials *trials)
+{
+    struct ni_text verdict = NI_TEXT(128), above = NI_TEXT(2048), below = NI_TEXT(8192);
+    struct ni_text devices = NI_TEXT(512), good = NI_TEXT(1024), unseen = NI_TEXT(1024);
+
+    ni_put_readiness(&verdict, view, who->ready, true);
+    ni_put(&above, "  ");
+    put_where_and_when(&above, view, who);
+    put_devices(&devices, view);
+    ni_put(&above, "  ");
+    ni_put_paragraph(&above, 2, devices.buf);
+    put_trials(&above, trials);
+    list_checks(&good, diagnosis, NI_CHECK_OK);
+    ni_put_item(&below, "ok", good.buf);
+    list_checks(&unseen, diagnosis, NI_CHECK_UNKNOWN);
+    ni_put_item(&below, where_unseen(view), unseen.buf);
+    put_ignored(&below, diagnosis);
+    ni_put_answer(out, view,
+                  &(struct ni_answer){
+                      .verdict = verdict.buf,
+                      .tint = ni_readiness_tint(view, who->ready),
+                      .above = above.buf,
+                      .below = below.buf,
+                      .all = "nccl-init doctor --all",
+                  });
 }
 
 /* The verdict, then a line for each finding: "error: iommu.translated: mlx5_0, mlx5_1: message". */
@@ -409,7 +401,7 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view, const s
 
     ni_json_text(j, "root", view->root);
     ni_json_text(j, "source", ni_source_words[view->inv->source].json);
-    ni_json_text(j, "verdict", readiness_words[readiness_of(view, who->ready)]);
+    ni_json_text(j, "verdict", ni_readiness_words[ni_readiness_of(view, who->ready)]);
     ni_json_int(j, "errors", ni_findings_count(all, NI_ERROR));
     ni_json_int(j, "warnings", ni_findings_count(all, NI_WARNING));
     ni_json_int(j, "infos", ni_findings_count(all, NI_INFO));

@@ -18,7 +18,9 @@ struct ni_who {
     bool ready;       /* the exit status is 0 */
 };
 
-/* trials: of --probe; NULL: none were made. */
+/* The first screen, and all. trials: of --probe; NULL: none were made. */
+void ni_put_doctor_answer(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,
+                          const struct ni_diagnosis *diagnosis, const struct ni_trials *trials);
 void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,
                    const struct ni_diagnosis *diagnosis, const struct ni_trials *trials);
 void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,

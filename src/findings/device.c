@@ -12,6 +12,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "alloc.id.invalid",
         .cost = NI_COST_IGNORED,
         .admin = "find what sets it; device plugins write PCI addresses or auxiliary names.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_ALLOC_INFO_INVALID,
@@ -19,6 +20,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_IGNORED,
         .note = "The invalid part is ignored.",
         .admin = "find what writes it.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_ALLOC_METADATA_PENDING,
@@ -26,18 +28,21 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_SLOWER,
         .user = "wait for it with --wait=30.",
         .admin = "find out why the DRA driver does not write it.",
+        .command = "Run: nccl-init plan --wait=30{root}",
     },
     {
         .number = NI_F_ALLOC_NO_DEVICE,
         .id = "alloc.no-device",
         .cost = NI_COST_SLOWER,
         .user = "restart the pod, remove the variable if it was copied, or correct --hcas.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_ALLOC_NO_UVERBS,
         .id = "alloc.no-uverbs",
         .cost = NI_COST_RDMA,
         .user = "request an RDMA resource in the pod spec; it brings the device nodes.",
+        .command = "In the pod: ls -l /dev/infiniband",
     },
     {
         .number = NI_F_ALLOC_NOT_RDMA,
@@ -50,6 +55,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "alloc.rdma-dev.differs",
         .cost = NI_COST_IGNORED,
         .user = "restart the pod; its variables are older than the last driver reload.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_ALLOC_SOURCES_DIFFER,
@@ -57,12 +63,14 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_IGNORED,
         .note = "The first source decides.",
         .user = "if the device is the pod's, restart the pod.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_ALLOC_TOO_MANY,
         .id = "alloc.too-many",
         .cost = NI_COST_IGNORED,
         .user = "find what sets the variable; no plugin lists so many devices.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_FACT_TRUNCATED,
@@ -70,6 +78,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_IGNORED,
         .note = "The rest is ignored.",
         .user = "send the output of `nccl-init snapshot --mask` to the developers.",
+        .command = "Run: nccl-init snapshot --mask{root} --output=pod.tree",
     },
     {
         .number = NI_F_FACT_UNREADABLE,
@@ -77,12 +86,14 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_IGNORED,
         .note = "The decision was made without this file.",
         .admin = "give the pod read access to it.",
+        .command = "In the pod: ls -ld {file}",
     },
     {
         .number = NI_F_GDR_DMABUF_OFF,
         .id = "gdr.dmabuf.off",
         .cost = NI_COST_SLOWER,
         .user = "remove NCCL_DMABUF_ENABLE=0; without peermem, GPUDirect RDMA needs DMA-BUF.",
+        .command = "In the pod: unset NCCL_DMABUF_ENABLE",
     },
     {
         .number = NI_F_GDR_DMABUF_RCCL,
@@ -91,12 +102,14 @@ const struct ni_finding_kind ni_device_findings[] = {
         .user = "set NCCL_DMABUF_ENABLE=1; before ROCm 7.11 also mount the node's /boot, or RCCL "
                 "crashes.",
         .admin = "load a driver with amdkfd's peer memory instead.",
+        .command = "In the pod: export NCCL_DMABUF_ENABLE=1",
     },
     {
         .number = NI_F_GDR_DRIVER_ORDER,
         .id = "gdr.driver.order",
         .cost = NI_COST_SLOWER,
         .admin = "build the GPU driver after MLNX_OFED or DOCA, or use its open modules.",
+        .command = "On the node: modinfo nvidia-peermem",
     },
     {
         .number = NI_F_GDR_PEERMEM_HIDDEN,
@@ -148,6 +161,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.unavailable",
         .cost = NI_COST_SLOWER,
         .admin = "load nvidia-peermem, or use the open GPU kernel modules (kernel 5.12 or later).",
+        .command = "On the node: modprobe nvidia-peermem",
     },
     {
         .number = NI_F_GDR_UNTRIED,
@@ -163,18 +177,21 @@ const struct ni_finding_kind ni_device_findings[] = {
         .user = "run `nccl-init plan` in another pod: if its rails have the same families, all is "
                 "well.",
         .admin = "give the rail the IPv4 address that it lacks (IPAM).",
+        .command = "Run: nccl-init plan --gids{root}",
     },
     {
         .number = NI_F_GID_INDEX_DIFFERS,
         .id = "gid.index.differs",
         .cost = NI_COST_NOTHING,
         .user = "use NCCL 2.21.5 or later in this pod; it searches on each HCA.",
+        .command = "Run: nccl-init plan --gids{root}",
     },
     {
         .number = NI_F_GID_LINK_LOCAL,
         .id = "gid.link-local",
         .cost = NI_COST_MAY_FAIL,
         .admin = "give the interface an IPv4 or a routable IPv6 address (IPAM).",
+        .command = "In the pod: ip addr show dev {netdev}\nRun: nccl-init plan --gids{root}",
     },
     {
         .number = NI_F_GID_NONE,
@@ -182,18 +199,21 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_SLOWER,
         .user = "attach the pod to the device's network.",
         .admin = "give its interface an address (IPAM).",
+        .command = "In the pod: ip addr show dev {netdev}\nRun: nccl-init plan --gids{root}",
     },
     {
         .number = NI_F_GID_OWNER_UNKNOWN,
         .id = "gid.owner.unknown",
         .cost = NI_COST_MAY_FAIL,
         .admin = "let the pod read /proc/net/fib_trie; the entry may be another pod's.",
+        .command = "Run: nccl-init plan --gids{root}",
     },
     {
         .number = NI_F_GID_SEARCH_WRONG,
         .id = "gid.search.wrong",
         .cost = NI_COST_FAILS,
         .admin = "give each port one address, or one subnet that only this pod uses.",
+        .command = "Run: nccl-init plan --gids{root}",
     },
     {
         .number = NI_F_GID_SUBNETS,
@@ -202,18 +222,21 @@ const struct ni_finding_kind ni_device_findings[] = {
         .admin_first = true,
         .admin = "give each port one subnet.",
         .user = "until then set NCCL_IB_ADDR_RANGE=SUBNET.",
+        .command = "Run: nccl-init plan --gids{root}",
     },
     {
         .number = NI_F_GID_V1_ONLY,
         .id = "gid.v1-only",
         .cost = NI_COST_MAY_FAIL,
         .admin = "enable RoCE v2 on the port (cma_roce_mode); v1 does not cross subnets.",
+        .command = "Run: nccl-init plan --gids{root}",
     },
     {
         .number = NI_F_GPU_HCA_FAR,
         .id = "gpu.hca.far",
         .cost = NI_COST_SLOWER,
         .admin = "allocate GPUs and HCAs together (DRA, Topology Manager best-effort).",
+        .command = "Run: nccl-init topo --all{root}",
     },
     {
         .number = NI_F_GPU_HCA_PASSED_OVER,
@@ -221,6 +244,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_SLOWER,
         .user = "leave the faster HCA out (--hcas), or allow the distance with --gdr and measure.",
         .admin = "give pods HCAs of one speed.",
+        .command = "Run: nccl-init topo --all{root}",
     },
     {
         .number = NI_F_GPU_NODE_MISSING,
@@ -228,6 +252,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_FAILS,
         .user = "request the GPU by its resource.",
         .admin = "check the container toolkit.",
+        .command = "In the pod: ls -ld {file}",
     },
     {
         .number = NI_F_GPU_NUMA_EMPTY,
@@ -236,6 +261,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .user = "set NCCL_CUMEM_HOST_ENABLE=0 on all ranks of the job.",
         .admin = "populate the memory channels, or let the firmware make one NUMA node of each "
                  "socket.",
+        .command = "In the pod: export NCCL_CUMEM_HOST_ENABLE=0",
     },
     {
         .number = NI_F_GPU_NUMA_OTHERS,
@@ -251,12 +277,14 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "hca.errors.link",
         .cost = NI_COST_MAY_FAIL,
         .admin = "check the cable and the switch port; numbers that grow mean a failing link.",
+        .command = "In the pod: grep . /sys/class/infiniband/{hca}/ports/{port}/counters/*",
     },
     {
         .number = NI_F_HCA_ERRORS_TRANSPORT,
         .id = "hca.errors.transport",
         .cost = NI_COST_NOTHING,
         .admin = "if they grow during a job, check PFC, ECN and dropped packets on the switches.",
+        .command = "In the pod: grep . /sys/class/infiniband/{hca}/ports/{port}/hw_counters/*",
     },
     {
         .number = NI_F_HCA_GUID_NONE,
@@ -264,6 +292,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_SLOWER,
         .admin = "write GUIDs to the VF before a pod gets it: ib-kubernetes with ib-sriov-cni, or "
                  "`ip link set PF vf N node_guid GUID` and `port_guid GUID`.",
+        .command = "In the pod: cat /sys/class/infiniband/{hca}/node_guid",
     },
     {
         .number = NI_F_HCA_LINK_MIXED,
@@ -271,6 +300,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_SLOWER,
         .note = "NCCL dies if InfiniBand and RoCE are mixed.",
         .user = "request devices of one kind.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_HCA_NAME_INVALID,
@@ -278,12 +308,14 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_SLOWER,
         .note = "NCCL_IB_HCA cannot hold this name.",
         .admin = "rename the device (rdma dev set name).",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_HCA_NODE_LOST,
         .id = "hca.node.lost",
         .cost = NI_COST_RDMA,
         .admin = "set isRdma: true, so that the device plugin hands out the uverbs node.",
+        .command = "In the pod: ls -l /dev/infiniband",
     },
     {
         .number = NI_F_HCA_NODE_MISSING,
@@ -291,18 +323,21 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_RDMA,
         .user = "request the device by its resource.",
         .admin = "set isRdma, and load ib_uverbs.",
+        .command = "In the pod: ls -l /dev/infiniband",
     },
     {
         .number = NI_F_HCA_NONE,
         .id = "hca.none",
         .cost = NI_COST_NOTHING,
         .user = "for RDMA, request an SR-IOV or RDMA resource in the pod spec.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_HCA_NONE_USABLE,
         .id = "hca.none-usable",
         .cost = NI_COST_RDMA,
-        .user = "`nccl-init plan` shows the reason for each device; over TCP a job is far slower.",
+        .user = "`nccl-init plan --all` shows the reason for each device; over TCP a job is far slower.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_HCA_NOT_SHOWN,
@@ -322,6 +357,8 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_SLOWER,
         .user = "attach the device to its network.",
         .admin = "check the link, the cable and, on InfiniBand, the subnet manager.",
+        .command = "In the pod: ip link show dev {netdev}\nIn the pod: cat "
+                   "/sys/class/infiniband/{hca}/ports/{port}/phys_state",
     },
     {
         .number = NI_F_HCA_PORT_SLOW,
@@ -342,6 +379,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "hca.softroce.mixed",
         .cost = NI_COST_MAY_FAIL,
         .user = "name devices of one kind in --hcas.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_HCA_TOO_MANY,
@@ -349,6 +387,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_SLOWER,
         .note = "NCCL uses at most 32 ports; the others, in PCI order, are left out.",
         .user = "request fewer.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_HCA_TRAFFIC_CLASS,
@@ -363,6 +402,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .user = "set NCCL_IB_PKEY to the index of the job's partition, the same partition in all "
                 "pods.",
         .admin = "let the subnet manager put the port into it.",
+        .command = "In the pod: grep . /sys/class/infiniband/{hca}/ports/{port}/pkeys/*",
     },
     {
         .number = NI_F_IB_PKEY_LIMITED,
@@ -370,18 +410,21 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_MAY_FAIL,
         .user = "set NCCL_IB_PKEY to the index of the full member if the job runs in that "
                 "partition, in all pods alike.",
+        .command = "In the pod: grep . /sys/class/infiniband/{hca}/ports/{port}/pkeys/*",
     },
     {
         .number = NI_F_IMEX_CHANNEL_MISSING,
         .id = "imex.channel.missing",
         .cost = NI_COST_SLOWER,
         .user = "claim a ComputeDomain channel (DRA), or set NCCL_MNNVL_ENABLE=0.",
+        .command = "In the pod: ls -ld {file}",
     },
     {
         .number = NI_F_IOMMU_SLOW,
         .id = "iommu.slow",
         .cost = NI_COST_SLOWER,
         .admin = "boot the node with iommu=pt (OpenShift: a MachineConfig).",
+        .command = "Run: kubectl cordon {node}\nOn the node: cat /proc/cmdline",
     },
     {
         .number = NI_F_IOMMU_TRANSLATED,
@@ -389,6 +432,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_FAILS,
         .note = "Locked memory is not the cause.",
         .admin = "boot the node with iommu=pt (OpenShift: a MachineConfig).",
+        .command = "Run: kubectl cordon {node}\nOn the node: cat /proc/cmdline",
     },
     {
         .number = NI_F_NET_EFA,
@@ -403,6 +447,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_NOTHING,
         .user = "if speed counts, leave one of the first two out with --hcas.",
         .admin = "give a pod one VF of each port.",
+        .command = "Run: nccl-init topo --all{root}",
     },
     {
         .number = NI_F_NVSHMEM_IBGDA,
@@ -416,6 +461,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "pci.link.slow",
         .cost = NI_COST_SLOWER,
         .admin = "reseat the card or riser; check the slot's setting and AER errors.",
+        .command = "On the node: lspci -vv -s {subject}",
     },
     {
         .number = NI_F_RAIL_MISSING,
@@ -423,18 +469,21 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_SLOWER,
         .user = "request an RDMA device near each GPU.",
         .admin = "allocate them together (Topology Manager, DRA).",
+        .command = "Run: nccl-init topo --all{root}",
     },
     {
         .number = NI_F_RAIL_MTU_DIFFERS,
         .id = "rail.mtu.differs",
         .cost = NI_COST_SLOWER,
         .admin = "set one MTU for all rails on network attachments, PFs and switches.",
+        .command = "In the pod: ip link show dev {netdev}",
     },
     {
         .number = NI_F_RAIL_MTU_SMALL,
         .id = "rail.mtu.small",
         .cost = NI_COST_NOTHING,
         .admin = "if the switches allow it, set MTU 9000 on attachments, PFs and switches.",
+        .command = "In the pod: ip link show dev {netdev}",
     },
     {
         .number = NI_F_RAIL_RATE_DIFFERS,
@@ -443,6 +492,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .admin_first = true,
         .admin = "check the cable, the transceiver and the switch port.",
         .user = "until then leave the rail out (--hcas).",
+        .command = "In the pod: cat /sys/class/infiniband/{hca}/ports/{port}/rate",
     },
     {
         .number = NI_F_RAIL_SLOW,
@@ -451,18 +501,21 @@ const struct ni_finding_kind ni_device_findings[] = {
         .admin_first = true,
         .admin = "check the cable and the switch port.",
         .user = "to use it as it is, name all rails in --hcas.",
+        .command = "In the pod: cat /sys/class/infiniband/{hca}/ports/{port}/rate",
     },
     {
         .number = NI_F_RDMA_CGROUP_LOW,
         .id = "rdma.cgroup.low",
         .cost = NI_COST_MAY_FAIL,
         .admin = "raise rdma.max of the pod's cgroup, or leave it at max.",
+        .command = "In the pod: cat /sys/fs/cgroup/rdma.max",
     },
     {
         .number = NI_F_RDMA_NETNS_EXCLUSIVE,
         .id = "rdma.netns.exclusive",
         .cost = NI_COST_RDMA,
         .admin = "chain the rdma CNI plugin after sriov, or run `rdma system set netns shared`.",
+        .command = "On the node: rdma system set netns shared",
     },
 };
 _Static_assert(NI_COUNT(ni_device_findings) == NI_FINDINGS_DEVICE_END - NI_FINDINGS_DEVICE,

@@ -59,6 +59,7 @@ const struct ni_finding_kind ni_job_findings[] = {
         .user = "check whether these pods are pending or restarting (`kubectl get pods -o wide`); "
                 "if they still pull their image, wait longer (--within=SECONDS). A NetworkPolicy "
                 "must let them reach pod 0 on the port of preflight.",
+        .command = "Run: kubectl get pods -o wide",
     },
     {
         .number = NI_F_JOB_MTU_DIFFERS,
@@ -119,6 +120,7 @@ const struct ni_finding_kind ni_job_findings[] = {
         .id = "job.pod.lost",
         .cost = NI_COST_FAILS,
         .user = "check the pod's log, `kubectl describe pod` and the node's memory.",
+        .command = "Run: kubectl get pods -o wide",
     },
     {
         .number = NI_F_JOB_POD_SLOW,
@@ -164,6 +166,7 @@ const struct ni_finding_kind ni_job_findings[] = {
         .id = "job.rail.untried",
         .cost = NI_COST_IGNORED,
         .user = "run `nccl-init selftest` in the pod; it says more about the port.",
+        .command = "Run: nccl-init selftest",
     },
     {
         .number = NI_F_JOB_RAILS_CROSSED,
@@ -177,18 +180,21 @@ const struct ni_finding_kind ni_job_findings[] = {
         .id = "job.rails.differ",
         .cost = NI_COST_FAILS,
         .user = "request the same RDMA devices in all pods, and run `nccl-init doctor` in them.",
+        .command = "Run: nccl-init doctor",
     },
     {
         .number = NI_F_JOB_RANK_TWICE,
         .id = "job.rank.twice",
         .cost = NI_COST_FAILS,
         .user = "give each pod a rank of its own; look for a pod of an earlier attempt.",
+        .command = "Run: kubectl get pods -o wide",
     },
     {
         .number = NI_F_JOB_RATE_DIFFERS,
         .id = "job.rate.differs",
         .cost = NI_COST_SLOWER,
         .admin = "check the port's speed and cable; all rails become as slow as this one.",
+        .command = "Run: nccl-init doctor",
     },
     {
         .number = NI_F_JOB_RATE_LOW,
@@ -196,12 +202,14 @@ const struct ni_finding_kind ni_job_findings[] = {
         .cost = NI_COST_SLOWER,
         .admin = "all rails are equally slow; check the PCIe slots (a 400 Gb/s port needs Gen5 "
                  "x16), flow control and other jobs on the fabric.",
+        .command = "Run: nccl-init doctor",
     },
     {
         .number = NI_F_JOB_RDMA_NONE,
         .id = "job.rdma.none",
         .cost = NI_COST_SLOWER,
         .user = "request an RDMA resource in the pod spec. If TCP is meant, add --mode=tcp.",
+        .command = "Run: nccl-init doctor",
     },
     {
         .number = NI_F_JOB_REFUSED,
@@ -209,6 +217,7 @@ const struct ni_finding_kind ni_job_findings[] = {
         .cost = NI_COST_NOTHING,
         .user = "give all pods of the job one image, one --ranks, one key (--job) and one secret "
                 "or none (--job-secret).",
+        .command = "Run: kubectl get pods -o wide",
     },
     {
         .number = NI_F_JOB_SETTING_DIFFERS,

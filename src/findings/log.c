@@ -12,6 +12,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.algo.none",
         .cost = NI_COST_FAILS,
         .user = "unset NCCL_ALGO and NCCL_PROTO, or name a pair that supports this collective.",
+        .command = "In the pod: unset NCCL_ALGO NCCL_PROTO",
     },
     {
         .number = NI_F_LOG_ALONE,
@@ -32,12 +33,14 @@ const struct ni_finding_kind ni_log_findings[] = {
         .cost = NI_COST_MAY_FAIL,
         .user = "look whether the job still runs; if it hangs, test the rails (`nccl-init "
                 "preflight`).",
+        .command = "In the pod: nccl-init preflight",
     },
     {
         .number = NI_F_LOG_COMM_ID,
         .id = "log.comm-id",
         .cost = NI_COST_FAILS,
         .user = "unset NCCL_COMM_ID; torchrun and mpirun do not need it.",
+        .command = "In the pod: unset NCCL_COMM_ID",
     },
     {
         .number = NI_F_LOG_CUDA,
@@ -45,18 +48,21 @@ const struct ni_finding_kind ni_log_findings[] = {
         .cost = NI_COST_FAILS,
         .user = "read the error.",
         .admin = "look for Xid in the node's kernel log.",
+        .command = "On the node: dmesg",
     },
     {
         .number = NI_F_LOG_CUDA_DEVICE,
         .id = "log.cuda.device",
         .cost = NI_COST_FAILS,
         .user = "request as many GPUs as processes, and let each use that of its LOCAL_RANK.",
+        .command = "In the pod: nvidia-smi",
     },
     {
         .number = NI_F_LOG_CUDA_FABRIC,
         .id = "log.cuda.fabric",
         .cost = NI_COST_FAILS,
         .admin = "check nvidia-fabricmanager and the NVSwitches of that node.",
+        .command = "In the pod: nvidia-smi",
     },
     {
         .number = NI_F_LOG_CUDA_IMAGE,
@@ -64,6 +70,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .cost = NI_COST_FAILS,
         .user = "take an image whose CUDA fits.",
         .admin = "or install a newer driver.",
+        .command = "In the pod: nvidia-smi",
     },
     {
         .number = NI_F_LOG_CUDA_KERNEL,
@@ -71,18 +78,21 @@ const struct ni_finding_kind ni_log_findings[] = {
         .cost = NI_COST_FAILS,
         .user = "run it with CUDA_LAUNCH_BLOCKING=1.",
         .admin = "look for Xid in the kernel log.",
+        .command = "On the node: dmesg",
     },
     {
         .number = NI_F_LOG_CUDA_MEMORY,
         .id = "log.cuda.memory",
         .cost = NI_COST_FAILS,
         .user = "look which processes use that GPU (nvidia-smi), and need less memory.",
+        .command = "In the pod: nvidia-smi",
     },
     {
         .number = NI_F_LOG_CUMEM,
         .id = "log.cumem.differs",
         .cost = NI_COST_FAILS,
         .user = "set NCCL_CUMEM_HOST_ENABLE=0 on all ranks.",
+        .command = "In the pod: export NCCL_CUMEM_HOST_ENABLE=0",
     },
     {
         .number = NI_F_LOG_DIAG,
@@ -95,6 +105,8 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.error",
         .cost = NI_COST_FAILS,
         .user = "read that line, and those around it.",
+        .command =
+            "In the pod: export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH",
     },
     {
         .number = NI_F_LOG_EXCEPTION,
@@ -107,24 +119,29 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.exit",
         .cost = NI_COST_FAILS,
         .user = "read this rank's own log. Signal 9 often comes from the kernel's OOM killer.",
+        .command = "On the node: dmesg",
     },
     {
         .number = NI_F_LOG_FAILED,
         .id = "log.failed",
         .cost = NI_COST_FAILS,
         .user = "set NCCL_DEBUG=INFO and look at the rank that failed first.",
+        .command =
+            "In the pod: export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH",
     },
     {
         .number = NI_F_LOG_FILES,
         .id = "log.files",
         .cost = NI_COST_FAILS,
         .admin = "raise the limit of open files (LimitNOFILE of the runtime, ulimits).",
+        .command = "In the pod: ulimit -n",
     },
     {
         .number = NI_F_LOG_GDR,
         .id = "log.gdr",
         .cost = NI_COST_SLOWER,
         .user = "run `nccl-init doctor` in these pods; it says why.",
+        .command = "In the pod: nccl-init doctor",
     },
     {
         .number = NI_F_LOG_GPU_FAILED,
@@ -132,24 +149,28 @@ const struct ni_finding_kind ni_log_findings[] = {
         .cost = NI_COST_FAILS,
         .admin =
             "drain the node; look for Xid in its kernel log (dmesg); reset or replace the GPU.",
+        .command = "On the node: dmesg",
     },
     {
         .number = NI_F_LOG_GPU_SHARED,
         .id = "log.gpu.shared",
         .cost = NI_COST_FAILS,
         .user = "give each process its own GPU (LOCAL_RANK), and each node its own NODE_RANK.",
+        .command = "In the pod: nvidia-smi",
     },
     {
         .number = NI_F_LOG_HCA_FATAL,
         .id = "log.hca.fatal",
         .cost = NI_COST_FAILS,
         .admin = "check the kernel log, the firmware and ACS; take the HCA out of service.",
+        .command = "On the node: dmesg",
     },
     {
         .number = NI_F_LOG_HCA_PORT,
         .id = "log.hca.port",
         .cost = NI_COST_MAY_FAIL,
         .admin = "check the cable and the switch port, and find what changes the addresses.",
+        .command = "In the pod: nccl-init doctor",
     },
     {
         .number = NI_F_LOG_LAUNCHER,
@@ -168,6 +189,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.libibverbs",
         .cost = NI_COST_SLOWER,
         .user = "install libibverbs1 and ibverbs-providers (RHEL: libibverbs) in the image.",
+        .command = "In the pod: nccl-init doctor",
     },
     {
         .number = NI_F_LOG_LIBRARY,
@@ -180,24 +202,29 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.lines.lost",
         .cost = NI_COST_NOTHING,
         .user = "set RAY_DEDUP_LOGS=0 for Ray.",
+        .command = "In the pod: export RAY_DEDUP_LOGS=0",
     },
     {
         .number = NI_F_LOG_NONE,
         .id = "log.none",
         .cost = NI_COST_DEMAND,
         .user = "run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH.",
+        .command =
+            "In the pod: export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH",
     },
     {
         .number = NI_F_LOG_PEER_DIED,
         .id = "log.peer.died",
         .cost = NI_COST_FAILS,
         .user = "find the rank that failed first, and read its log.",
+        .command = "Run: kubectl get pods -o wide",
     },
     {
         .number = NI_F_LOG_PEER_REFUSED,
         .id = "log.peer.refused",
         .cost = NI_COST_FAILS,
         .user = "check whether that pod runs, and check its NCCL_SOCKET_IFNAME.",
+        .command = "Run: kubectl get pods -o wide",
     },
     {
         .number = NI_F_LOG_PEER_SILENT,
@@ -205,6 +232,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .cost = NI_COST_FAILS,
         .user = "find the rank that failed first.",
         .admin = "check link, MTU, PFC and firewall.",
+        .command = "In the pod: nccl-init preflight",
     },
     {
         .number = NI_F_LOG_PEER_STRANGER,
@@ -219,6 +247,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .admin_first = true,
         .admin = "check NetworkPolicies and routes.",
         .user = "check NCCL_SOCKET_IFNAME.",
+        .command = "Run: kubectl get pods -o wide",
     },
     {
         .number = NI_F_LOG_PINNED,
@@ -226,12 +255,14 @@ const struct ni_finding_kind ni_log_findings[] = {
         .cost = NI_COST_FAILS,
         .user = "run `nccl-init doctor` in that pod; it sees the limit.",
         .admin = "raise it.",
+        .command = "In the pod: nccl-init doctor",
     },
     {
         .number = NI_F_LOG_PLAN_DIFFERS,
         .id = "log.plan.differs",
         .cost = NI_COST_IGNORED,
         .user = "find what sets it: the launcher, the image or an nccl.conf.",
+        .command = "In the pod: nccl-init doctor",
     },
     {
         .number = NI_F_LOG_PLUGIN,
@@ -240,6 +271,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .user = "request the devices of that network for the pod, and take an image whose plugin "
                 "and library fit each other.",
         .admin = "check the driver and the device plugin of that network.",
+        .command = "In the pod: nccl-init doctor",
     },
     {
         .number = NI_F_LOG_PORT,
@@ -253,18 +285,21 @@ const struct ni_finding_kind ni_log_findings[] = {
         .cost = NI_COST_SLOWER,
         .user = "install the provider that fits the node's driver in the image (rdma-core, or its "
                 "vendor's package).",
+        .command = "In the pod: nccl-init doctor",
     },
     {
         .number = NI_F_LOG_RAILS_DIFFER,
         .id = "log.rails.differ",
         .cost = NI_COST_MAY_FAIL,
         .user = "request the same number of RDMA devices in each pod.",
+        .command = "In the pod: nccl-init doctor",
     },
     {
         .number = NI_F_LOG_RANKS_MISSING,
         .id = "log.ranks.missing",
         .cost = NI_COST_FAILS,
         .user = "check whether, and when, these pods started; pass their logs too.",
+        .command = "Run: kubectl get pods -o wide",
     },
     {
         .number = NI_F_LOG_RDMA_REMOTE,
@@ -277,24 +312,28 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.rendezvous",
         .cost = NI_COST_FAILS,
         .user = "check rank 0's log, MASTER_ADDR and MASTER_PORT.",
+        .command = "Run: kubectl get pods -o wide",
     },
     {
         .number = NI_F_LOG_SHM,
         .id = "log.shm",
         .cost = NI_COST_FAILS,
         .user = "check /dev/shm of the container: its owner, its mode, which ranks share it.",
+        .command = "In the pod: ls -ld /dev/shm",
     },
     {
         .number = NI_F_LOG_SOCKET_FAMILY,
         .id = "log.socket-family",
         .cost = NI_COST_FAILS,
         .user = "unset NCCL_SOCKET_FAMILY, or give the pods addresses of that family.",
+        .command = "In the pod: unset NCCL_SOCKET_FAMILY",
     },
     {
         .number = NI_F_LOG_SOCKETS,
         .id = "log.sockets",
         .cost = NI_COST_RDMA,
         .user = "run `nccl-init doctor` in these pods; it says why.",
+        .command = "In the pod: nccl-init doctor",
     },
     {
         .number = NI_F_LOG_TIMEOUT,
@@ -302,12 +341,15 @@ const struct ni_finding_kind ni_log_findings[] = {
         .cost = NI_COST_FAILS,
         .user = "find the rank that is missing or in another collective; then test the rails "
                 "(`nccl-init preflight`).",
+        .command = "In the pod: nccl-init preflight",
     },
     {
         .number = NI_F_LOG_UNFINISHED,
         .id = "log.unfinished",
         .cost = NI_COST_FAILS,
         .user = "look at the ranks that have no line, or whose last line is the oldest.",
+        .command =
+            "In the pod: export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH",
     },
     {
         .number = NI_F_LOG_VERSION_DIFFERS,
@@ -320,6 +362,8 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.warn",
         .cost = NI_COST_FAILS,
         .user = "search for this text in NCCL's issues.",
+        .command =
+            "In the pod: export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH",
     },
 };
 _Static_assert(NI_COUNT(ni_log_findings) == NI_FINDINGS_LOG_END - NI_FINDINGS_LOG,

@@ -41,6 +41,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .cost = NI_COST_MAY_FAIL,
         .user = "start the job with --for=nccl,gloo, which sets GLOO_SOCKET_IFNAME, or correct "
                 "/etc/hosts (hostAliases).",
+        .command = "In the pod: cat /etc/hosts",
     },
     {
         .number = NI_F_IMAGE_ABI,
@@ -49,6 +50,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .user = "install an rdma-core in the image that fits the node's driver (`modinfo` and the "
                 "NIC's release notes name it), or mount the node's libibverbs and providers.",
         .admin = "or install the driver for which the image was made.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_IMAGE_LOAD,
@@ -57,6 +59,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .user =
             "install libibverbs and its providers in the image (Debian, Ubuntu: libibverbs1 and "
             "ibverbs-providers; Fedora, RHEL: libibverbs), or mount the node's.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_IMAGE_OPEN,
@@ -64,6 +67,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .cost = NI_COST_RDMA,
         .user = "run `ibv_devinfo` of the image; if `nccl-init selftest` passes, install a newer "
                 "rdma-core in the image, or mount the node's libibverbs and providers.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_IMAGE_PROVIDER_MISSING,
@@ -73,6 +77,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
             "install the package with the providers (Debian, Ubuntu: ibverbs-providers; Fedora, "
             "RHEL: libibverbs) in the image, of an rdma-core that knows this NIC, or mount the "
             "node's libibverbs and providers.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_IMAGE_UNTRIED,
@@ -82,6 +87,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
             "`ibv_devinfo` of the image tells whether its libibverbs opens the HCAs; if the image "
             "has none, install it (image.verbs.missing), or set LD_LIBRARY_PATH to where it is; "
             "put nccl-init-try of the same release beside nccl-init, as `nccl-init install` does.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_IMAGE_VERBS_MISSING,
@@ -90,6 +96,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .user =
             "install libibverbs and its providers in the image (Debian, Ubuntu: libibverbs1 and "
             "ibverbs-providers; Fedora, RHEL: libibverbs).",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_MEMLOCK_ELSEWHERE,
@@ -98,6 +105,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .note = "Nothing to do if `ulimit -l` says unlimited where the command runs, or the "
                 "command has CAP_IPC_LOCK.",
         .admin = "otherwise raise the limit for all pods (memlock.low).",
+        .command = "In the pod: ulimit -l",
     },
     {
         .number = NI_F_MEMLOCK_LOW,
@@ -107,6 +115,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
                 "(securityContext.capabilities).",
         .admin = "set memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity for "
                  "containerd.",
+        .command = "In the pod: ulimit -l",
     },
     {
         .number = NI_F_MEMLOCK_TOO_LOW,
@@ -116,24 +125,28 @@ const struct ni_finding_kind ni_pod_findings[] = {
                 "(securityContext.capabilities).",
         .admin = "set memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity for "
                  "containerd.",
+        .command = "In the pod: ulimit -l",
     },
     {
         .number = NI_F_SHM_DEFAULT,
         .id = "shm.default",
         .cost = NI_COST_FAILS,
         .user = "mount an emptyDir with `medium: Memory` at /dev/shm (docker: --shm-size=1g).",
+        .command = "In the pod: df -h /dev/shm",
     },
     {
         .number = NI_F_SHM_SMALL,
         .id = "shm.small",
         .cost = NI_COST_MAY_FAIL,
         .user = "give the emptyDir at /dev/shm 1 GiB or more (sizeLimit, or docker --shm-size).",
+        .command = "In the pod: df -h /dev/shm",
     },
     {
         .number = NI_F_WAIT_OVER,
         .id = "wait.over",
         .cost = NI_COST_SLOWER,
         .user = "wait longer (--wait), or check the network attachment, IPAM and the link.",
+        .command = "Run: nccl-init plan --wait=60{root}",
     },
 };
 _Static_assert(NI_COUNT(ni_pod_findings) == NI_FINDINGS_POD_END - NI_FINDINGS_POD,

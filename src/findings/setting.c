@@ -12,6 +12,7 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .id = "conf.crlf",
         .cost = NI_COST_IGNORED,
         .user = "run `sed -i 's/\\r$//' FILE`.",
+        .command = "In the pod: sed -i 's/\\r$//' {file}",
     },
     {
         .number = NI_F_CONF_FILE_OLD,
@@ -37,6 +38,7 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .id = "conf.unreadable",
         .cost = NI_COST_IGNORED,
         .user = "make the file readable for the pod's user, or remove it; NCCL reads it too.",
+        .command = "In the pod: ls -ld {file}",
     },
     {
         .number = NI_F_OPTION_INVALID,
@@ -44,6 +46,7 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_IGNORED,
         .note = "It is ignored.",
         .user = "`nccl-init VERB --help` lists variables and values.",
+        .command = "Run: nccl-init run --help",
     },
     {
         .number = NI_F_REQUIRE_GDR,
@@ -51,12 +54,14 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_DEMAND,
         .user = "remove --gdr=off and request GPUs and HCAs on the same PCIe switch.",
         .admin = "load nvidia-peermem, or use the open GPU kernel modules (kernel 5.12 or later).",
+        .command = "Run: nccl-init topo --all{root}",
     },
     {
         .number = NI_F_REQUIRE_GPUS,
         .id = "require.gpus",
         .cost = NI_COST_DEMAND,
         .user = "request GPUs (nvidia.com/gpu, amd.com/gpu).",
+        .command = "In the pod: ls /dev",
     },
     {
         .number = NI_F_REQUIRE_MEMLOCK,
@@ -65,6 +70,7 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .user = "request SYS_RESOURCE and IPC_LOCK (chart job: memlock=caps).",
         .admin = "set memlock=-1:-1 in CRI-O's default_ulimits, or LimitMEMLOCK=infinity for "
                  "containerd.",
+        .command = "In the pod: ulimit -l",
     },
     {
         .number = NI_F_REQUIRE_PREFLIGHT,
@@ -72,12 +78,14 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_DEMAND,
         .user = "read the findings that begin with `job.`; `nccl-init preflight` in all pods says "
                 "more.",
+        .command = "Run: nccl-init preflight",
     },
     {
         .number = NI_F_REQUIRE_RAILS,
         .id = "require.rails",
         .cost = NI_COST_DEMAND,
-        .user = "request more RDMA devices; `nccl-init plan` shows why one was left out.",
+        .user = "request more RDMA devices; `nccl-init plan --all` shows why one was left out.",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_REQUIRE_RDMA,
@@ -85,6 +93,7 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_DEMAND,
         .user = "request an RDMA resource in the pod spec, or remove the demand (--require, "
                 "--mode=rdma).",
+        .command = "Run: nccl-init plan --all{root}",
     },
     {
         .number = NI_F_REQUIRE_ROCE_V2,
@@ -92,12 +101,14 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_DEMAND,
         .user = "give each interface an address.",
         .admin = "enable RoCE v2 (cma_roce_mode).",
+        .command = "Run: nccl-init plan --gids{root}",
     },
     {
         .number = NI_F_REQUIRE_SELFTEST,
         .id = "require.selftest",
         .cost = NI_COST_DEMAND,
         .user = "read the findings that begin with `verbs.`; `nccl-init selftest` shows each port.",
+        .command = "Run: nccl-init selftest",
     },
     {
         .number = NI_F_REQUIRE_UNCLEAR,
@@ -105,6 +116,7 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_DEMAND,
         .user = "correct the variable in the pod spec or ConfigMap; `nccl-init run --help` lists "
                 "names and values.",
+        .command = "Run: nccl-init run --help",
     },
     {
         .number = NI_F_SOCKET_LEFT_OUT,
@@ -118,12 +130,14 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_FAILS,
         .note = "NCCL dies, or takes an address that no other node reaches.",
         .admin = "give the pod a network with a routable address, and bring its interface up.",
+        .command = "In the pod: ip addr",
     },
     {
         .number = NI_F_SOCKET_UNUSABLE,
         .id = "socket.unusable",
         .cost = NI_COST_IGNORED,
         .user = "name interfaces that are up and have an address, or use --sockets=auto.",
+        .command = "In the pod: ip addr",
     },
     {
         .number = NI_F_USER_CROSS_NIC,
@@ -131,18 +145,21 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_NOTHING,
         .note = "Nothing to do while the job connects.",
         .admin = "otherwise add routes between the rails.",
+        .command = "In the pod: ip route show table all",
     },
     {
         .number = NI_F_USER_ENV_PLUGIN,
         .id = "user.env-plugin",
         .cost = NI_COST_IGNORED,
         .user = "set it to none, or use a plugin that also reads the environment.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_GDR_OFF,
         .id = "user.gdr-level.off",
         .cost = NI_COST_SLOWER,
         .user = "unset NCCL_NET_GDR_LEVEL, so that nccl-init chooses.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_GID_WRONG,
@@ -150,24 +167,28 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_FAILS,
         .user = "unset NCCL_IB_GID_INDEX, NCCL_IB_ADDR_* and NCCL_IB_ROCE_VERSION_NUM, even empty "
                 "ones.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_HCA_EXTRA,
         .id = "user.ib-hca.extra",
         .cost = NI_COST_SLOWER,
-        .user = "unset NCCL_IB_HCA, or name only ports that `plan` shows as chosen.",
+        .user = "unset NCCL_IB_HCA, or name only ports that `plan --all` shows as chosen.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_HCA_FOREIGN,
         .id = "user.ib-hca.foreign",
         .cost = NI_COST_MAY_FAIL,
         .user = "unset NCCL_IB_HCA, or name devices of this pod; use '=' for exact names.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_HCA_LEFT_OUT,
         .id = "user.ib-hca.left-out",
         .cost = NI_COST_FAILS,
-        .user = "unset NCCL_IB_HCA, or name only ports that `plan` shows as chosen.",
+        .user = "unset NCCL_IB_HCA, or name only ports that `plan --all` shows as chosen.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_HCA_NONE,
@@ -175,24 +196,28 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .cost = NI_COST_RDMA,
         .note = "NCCL uses TCP, and does not say so.",
         .user = "unset NCCL_IB_HCA, or name the pod's HCAs.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_HCA_PREFIX,
         .id = "user.ib-hca.prefix",
         .cost = NI_COST_MAY_FAIL,
         .user = "begin the list with '=': `=mlx5_1` is exact, `mlx5_1` is a prefix.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_NAME_MISSPELT,
         .id = "user.name.misspelt",
         .cost = NI_COST_IGNORED,
         .user = "correct the name in the pod spec or env file; until then it has no effect.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_NET_NONE,
         .id = "user.net.none",
         .cost = NI_COST_FAILS,
         .user = "unset NCCL_NET; NCCL then uses RDMA if it can, and otherwise TCP.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_NET_OTHER,
@@ -205,48 +230,56 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .id = "user.nics.apart",
         .cost = NI_COST_FAILS,
         .user = "unset NCCL_NET_MERGE_LEVEL (or set it to PIX) and NCCL_NET_FORCE_MERGE.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_NICS_FUSED,
         .id = "user.nics.fused",
         .cost = NI_COST_SLOWER,
         .user = "unset NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL and NCCL_NET_FORCE_MERGE.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_SOCKET_FIRST,
         .id = "user.socket-ifname.first",
         .cost = NI_COST_MAY_FAIL,
         .user = "name the interface that reaches other nodes (NCCL_SOCKET_IFNAME==eth0).",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_SOCKET_NONE,
         .id = "user.socket-ifname.none",
         .cost = NI_COST_FAILS,
         .user = "unset the variable, or name an interface of the pod that has an address.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_SOCKET_OTHERS,
         .id = "user.socket-ifname.others",
         .cost = NI_COST_MAY_FAIL,
         .user = "name only interfaces that reach other nodes (NCCL_SOCKET_IFNAME==eth0).",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_TOPO_UNREADABLE,
         .id = "user.topo-file.unreadable",
         .cost = NI_COST_IGNORED,
         .user = "unset NCCL_TOPO_FILE, or mount the file into the pod.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_VALUE_EMPTY,
         .id = "user.value.empty",
         .cost = NI_COST_IGNORED,
         .user = "remove the variable, or give it a value; an empty one hides nccl-init's choice.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {
         .number = NI_F_USER_VALUE_IGNORED,
         .id = "user.value.ignored",
         .cost = NI_COST_IGNORED,
         .user = "correct the value, or remove the variable.",
+        .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
 };
 _Static_assert(NI_COUNT(ni_setting_findings) == NI_FINDINGS_SETTING_END - NI_FINDINGS_SETTING,

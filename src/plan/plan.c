@@ -9,6 +9,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
+#include "plan/answer.h"
 #include "plan/report.h"
 #include "plan/report_json.h"
 #include "plan/topo.h"
@@ -72,7 +73,7 @@ int ni_cmd_plan(struct ni_context *ctx)
         return ni_print_view(ctx, ni_put_plan_json);
     if (gids)
         return ni_print_view(ctx, ni_put_plan_with_gids);
-    return ni_print_view(ctx, ni_put_plan);
+    return ni_print_view(ctx, ctx->options.all ? ni_put_plan : ni_put_plan_answer);
 }
 
 /* Writes the picture of --svg. 0, or an exit status. */

@@ -9,11 +9,13 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
 #include "nccl_init/text.h"
+#include "plan/answer.h"
 #include "plan/report.h"
 #include "print/devices.h"
 #include "print/findings.h"
 #include "print/image.h"
 #include "print/json_write.h"
+#include "print/readiness.h"
 #include "print/words.h"
 
 static void put_allocation_json(struct ni_json *j, const struct ni_view *view, unsigned i)
@@ -84,6 +86,7 @@ void ni_put_plan_json(struct ni_text *out, const struct ni_view *view)
     struct ni_json json = ni_json_report(out), *j = &json;
 
     ni_json_text(j, "root", view->root);
+    ni_json_text(j, "verdict", ni_readiness_words[ni_readiness_of(view, ni_plan_is_ready(view))]);
     ni_json_text(j, "transport", ni_transport_words[plan->transport].json);
     ni_json_text(j, "link", ni_link_words[ni_plan_link(view)].json);
     ni_json_text(j, "source", ni_source_words[inv->source].json);

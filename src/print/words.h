@@ -27,9 +27,10 @@ struct ni_view {
     const struct ni_plan *plan;
     const struct ni_findings *findings;
     const char *root; /* as the user gave it: "/" or a path */
+    const char *node; /* the name of the node, NODE_NAME; NULL: not told */
     bool colour;
     bool utf8; /* marks may be other than ASCII */
-    bool all;  /* --all: also HCAs that are not the pod's */
+    bool all;  /* --all: all that is known, also HCAs that are not the pod's */
 };
 
 enum { NI_JSON_SCHEMA = 1 };

@@ -10,6 +10,7 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
+#include "print/command.h"
 #include "print/devices.h"
 #include "print/json_write.h"
 #include "print/words.h"
@@ -73,18 +74,6 @@ static bool carries(enum ni_format format, const struct ni_setting *s)
     return false;
 }
 
-static void put_sh(struct ni_text *out, const struct ni_setting *s)
-{
-    ni_putf(out, "export %s='", s->name);
-    for (const char *c = s->value; *c; c++) {
-        if (*c == '\'')
-            ni_put(out, "'\\''");
-        else
-            ni_putn(out, c, 1);
-    }
-    ni_put(out, "'\n");
-}
-
 const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *view,
                                     enum ni_format format)
 {
@@ -107,7 +96,7 @@ const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *v
         if (format == NI_FMT_JSON)
             ni_json_text(&j, s->name, s->value);
         else if (format == NI_FMT_SH)
-            put_sh(out, s);
+            ni_put_export(out, s->name, s->value);
         else
             ni_putf(out, format == NI_FMT_K8S ? "%s='%s'\n" : "%s=%s\n", s->name, s->value);
     }

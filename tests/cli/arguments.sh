@@ -197,8 +197,8 @@ for width in 39 1001 x ''; do
     same "COLUMNS=$width is none" "$("$bin" explain rail.slow)" "$(COLUMNS=$width "$bin" explain rail.slow)"
 done
 matches "the last column of a table is wrapped" "*chosen  hca.ports  given by
-                                    /dev/infiniband/uverbs0,*" "$(COLUMNS=60 "$bin" plan --root="$node")"
-matches "... but not in a pipe" "*chosen  hca.ports  given by /dev/infiniband/uverbs0, port ACTIVE*" "$("$bin" plan --root="$node")"
+                                    /dev/infiniband/uverbs0,*" "$(COLUMNS=60 "$bin" plan --all --root="$node")"
+matches "... but not in a pipe" "*chosen  hca.ports  given by /dev/infiniband/uverbs0, port ACTIVE*" "$("$bin" plan --all --root="$node")"
 escape=$(printf '\033')
 colours() { "$bin" plan --root="$node" "$@" | grep -c "$escape"; }
 same "no terminal, no colour" 0 "$(colours)"
@@ -219,16 +219,18 @@ fi
 
 # Tables, too, are no wider than the line; only a path or a value, which has no blank, may be. Nothing is lost.
 node=$(nodes)/hgx-ib.tree
-for verb in plan topo doctor; do
+for verb in "plan --all" "topo --all" "doctor --all" plan doctor; do
     words() { tr -s '[:space:]' '\n' | sort -u; }
+    # shellcheck disable=SC2086 # words
     COLUMNS=80 "$bin" $verb --root="$node" >"$dir/narrow"
+    # shellcheck disable=SC2086
     "$bin" $verb --root="$node" >"$dir/wide"
-    same "$verb in 80 columns" "" "$(grep '^.\{81\}' "$dir/narrow" | grep -v '^  NCCL_IB_HCA  *[^ ]*$')"
+    same "$verb in 80 columns" "" "$(grep '^.\{81\}' "$dir/narrow" | grep -v -e '^  NCCL_IB_HCA  *[^ ]*$' -e '^export ' -e "^[AN][a-z]*: .* $node\$")"
     same "$verb in 80 columns: all words" "$(words <"$dir/wide")" "$(words <"$dir/narrow")"
 done
 matches "a table in parts: the first column again" "*
   PORT       GPU4  GPU5  GPU6  GPU7
-  mlx5_0/1   SYS   SYS   SYS   SYS*" "$(COLUMNS=80 "$bin" topo --root="$node")"
+  mlx5_0/1   SYS   SYS   SYS   SYS*" "$(COLUMNS=80 "$bin" topo --all --root="$node")"
 
 # ---- --root (C6) -----------------------------------------------------------------------------
 
@@ -270,11 +272,11 @@ same "a wrong demand: the termination log is standard error" "1 $(cat "$dir/err"
 matches "a wrong demand: all of them" "nccl-init: error: command not started: NCCLINIT_MODE: *; NCCLINIT_REQIRE: *" "$(cat "$dir/log")"
 with=NCCLINIT_PREFLIGHT=requier
 gives "env does not read it" "" env --mode=off
-out=$(NCCLINIT_PREFLIGHT=requier "$bin" plan --mode=tcp 2>&1)
+out=$(NCCLINIT_PREFLIGHT=requier "$bin" plan --all --mode=tcp 2>&1)
 matches "plan says what run would do" \
     "*The command would not be started: NCCLINIT_PREFLIGHT: ?requier? is not valid*error: require.unclear: NCCLINIT_PREFLIGHT*" "$out"
 NCCLINIT_PREFLIGHT=requier "$bin" doctor --mode=off >"$dir/out" 2>&1 && status=0 || status=$?
-matches "doctor too" "1 *error *require.unclear  NCCLINIT_PREFLIGHT*" "$status $(cat "$dir/out")"
+matches "doctor too" "1 *error: require.unclear: NCCLINIT_PREFLIGHT*" "$status $(cat "$dir/out")"
 out=$(NCCLINIT_FROB=1 NCCLINIT_LOG_LEVEL=warn "$bin" -- true 2>&1)
 matches "run tells the unknown variable" "*warning: option.invalid: NCCLINIT_FROB: *" "$out"
 with=NCCLINIT_FORMAT=nonsense

@@ -16,28 +16,28 @@ doctor() {
     "$bin" doctor --root="$nodes/gb200.tree" "$@" >out 2>err && status=0 || status=$?
 }
 both=shm.default,memlock.too-low
-doctor
+doctor --all
 same "nothing ignored" "1 0" "$status $(grep -c '^  ignored: ' out)"
-doctor --ignore=shm.default
+doctor --all --ignore=shm.default
 same "one of two errors: status" 1 "$status"
 matches "one of two errors" "NOT READY: 1 error, *ignored: shm.default (1)*" "$(sed 1d out)"
 same "it is not shown" 0 "$(grep -c ' shm.default  ' out)"
-doctor --ignore=$both,rail.missing
+doctor --all --ignore=$both,rail.missing
 same "all errors: status" 0 "$status"
 matches "all errors, and what is not there" "READY: 1 warning *memlock.too-low (1), rail.missing (0), shm.default (1)*" \
     "$(sed 1d out | tr '\n' ' ')"
-doctor --strict --ignore=$both
+doctor --all --strict --ignore=$both
 same "--strict: a warning is left" "1 NOT READY: 1 warning" "$status $(sed -n '2s/ (.*//p' out)"
 doctor --strict --ignore=$both,imex.channel.missing
 same "--strict: all are ignored" 0 "$status"
-matches "healthy" "*READY: no findings*" "$(cat out)"
+matches "healthy" "*READY with 4 of 4 rails: no findings*" "$(cat out)"
 doctor --json --ignore=$both
 same "JSON: status" 0 "$status"
 matches "JSON" '*"errors": 0,*"ignored": {*"memlock.too-low": 1,*"shm.default": 1*}*' "$(cat out)"
 same "JSON: not among the findings" 0 "$(grep -c '"id": "shm.default"' out)"
-NCCLINIT_IGNORE=$both "$bin" doctor --root="$nodes/gb200.tree" >out && status=0 || status=$?
+NCCLINIT_IGNORE=$both "$bin" doctor --all --root="$nodes/gb200.tree" >out && status=0 || status=$?
 same "NCCLINIT_IGNORE" "0 1" "$status $(grep -c '^  ignored: memlock.too-low (1), shm.default (1)$' out)"
-NCCLINIT_IGNORE=$both "$bin" doctor --root="$nodes/gb200.tree" --ignore=none >out && status=0 || status=$?
+NCCLINIT_IGNORE=$both "$bin" doctor --all --root="$nodes/gb200.tree" --ignore=none >out && status=0 || status=$?
 same "none takes it back" "1 0" "$status $(grep -c '^  ignored: ' out)"
 for value in shm "shm.default," shm.default,SHM ""; do
     doctor --ignore="$value"
@@ -51,9 +51,9 @@ full() {
     # shellcheck disable=SC2046 # words
     env $(awk 'BEGIN { for (; i < 300; i++) print "NCCL_X" i "=" }') "$@"
 }
-full "$bin" doctor --root="$nodes/gb200.tree" >out && status=0 || status=$?
+full "$bin" doctor --all --root="$nodes/gb200.tree" >out && status=0 || status=$?
 same "too many: errors count" "1 2" "$status $(grep -c '^  error ' out)"
-full "$bin" doctor --root="$nodes/gb200.tree" --ignore=user.value.empty >out && status=0 || status=$?
+full "$bin" doctor --all --root="$nodes/gb200.tree" --ignore=user.value.empty >out && status=0 || status=$?
 same "too many, and ignored" "1 2" "$status $(grep -c '^  error ' out)"
 
 # ---- --brief: what a monitor shows of a node ---------------------------------------------------------
@@ -68,11 +68,13 @@ doctor --brief --ignore=$both,imex.channel.missing
 same "--brief: healthy" "0 READY: no findings" "$status $(cat out)"
 "$bin" doctor --brief --root="$nodes/gid-v1-only.tree" >out 2>err
 matches "--brief: the subjects of one id stand together" "*warning: gid.v1-only: mlx5_6/1, mlx5_7/1: *" "$(cat out)"
+doctor --brief --all
+same "--brief --all" "125 nccl-init: error: --all and --brief exclude each other" "$status $(head -n 1 err)"
 doctor --brief --json
 same "--brief --json" "125 nccl-init: error: --json and --brief exclude each other" "$status $(head -n 1 err)"
 
 # A pod of 8 MiB that has its settings from a file, as the label conf writes it.
-"$bin" doctor --root="$nodes/cluster-conf.tree" >out 2>err
+"$bin" doctor --all --root="$nodes/cluster-conf.tree" >out 2>err
 matches "a setting of a file is nobody's own" "*info    nccl.conf * user.cross-nic.open *" "$(cat out)"
 matches "another container's limit is no error of this one" "*warning: memlock.elsewhere: RLIMIT_MEMLOCK: 8 MiB in this container*" \
     "$("$bin" env --root="$nodes/cluster-conf.tree" --require=rdma -o written 2>&1)"

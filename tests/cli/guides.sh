@@ -145,7 +145,7 @@ chmod +x "$tmp/bin/kubectl"
 cp "$program" "$tmp/pod/nccl-init"
 blocks sh docs/start/need.md | sed -n "\\|/tmp/nccl-init|s|/tmp/|$tmp/|gp" >"$tmp/into"
 (cd "$tmp/pod" && PATH=$tmp/bin:$PATH sh -e "$tmp/into") >"$tmp/out" 2>"$tmp/err"
-matches "docs/start/need.md: the program in a pod of today" "*Plan: *READY*: *" "$(cat "$tmp/out" "$tmp/err")"
+matches "docs/start/need.md: the program in a pod of today" "READY for *: *READY*: *" "$(cat "$tmp/out" "$tmp/err")"
 [ -s "$tmp/pod/node.tree" ] || fail "docs/start/need.md: snapshot" "no recording"
 
 # ---- ids ---------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ if is_sanitized; then
     entries=20000
 fi
 [ "${1:-}" != all ] || step=1
-timeout 60 "$bin" plan >as-it-was
+timeout 60 "$bin" plan --all >as-it-was
 matches "the node by itself" "*NCCL_IB_HCA *=mlx5_6:1*Left unset*NCCL_NET_GDR_LEVEL*" "$(cat as-it-was)"
 
 # ended STATUS WHAT: as it should have; what it said is in said. WHAT begins with the verb. 125 is only for an environment
@@ -149,7 +149,7 @@ summed "each of $(wc -l <victims | tr -d ' ') files and directories in $(echo "$
 echo canary2 >&3
 read -r fed <&3
 same "what lies in a pipe is left there" canary1 "$fed"
-timeout 60 "$bin" plan | cmp -s - as-it-was || fail "restored" "the node is not what it was"
+timeout 60 "$bin" plan --all | cmp -s - as-it-was || fail "restored" "the node is not what it was"
 
 # ---- loops, depth, names ---------------------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ for count in 40 41; do
         i=$((i + 1))
     done
     ln -sf "state.$i" "$state"
-    timeout 60 "$bin" plan >out 2>&1
+    timeout 60 "$bin" plan --all >out 2>&1
     case $count in
     40) pattern='*mlx5_6/1*ACTIVE*' ;;
     41) pattern='*fact.unreadable: *reading failed: ELOOP (*)*' ;;

@@ -81,7 +81,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     cp "$bin" "$dir/program"
     chmod 755 "$dir" "$dir/open"
     chmod 700 "$dir/closed" "$dir/open/.nccl.conf"
-    as_user() { HOME=$dir/$1 setpriv --reuid=12345 --regid=12345 --clear-groups "$dir/program" plan 2>&1; }
+    as_user() { HOME=$dir/$1 setpriv --reuid=12345 --regid=12345 --clear-groups "$dir/program" plan --all 2>&1; }
     same "a closed HOME" 0 "$(as_user closed | grep -c conf.unreadable)"
     matches "a closed file" "*conf.unreadable: $dir/open/.nccl.conf*" "$(as_user open)"
     matches "a closed HOME: the plan" "*Settings*" "$(as_user closed)"
@@ -95,6 +95,6 @@ fi
 same "--gids: each entry that is in use, whose it is" "24 16 8" \
     "$(grep -c '^  mlx5_[01]/1  [0-9]* .* v[12] ' "$dir/gids") $(grep -c "another's\$" "$dir/gids") $(grep -c "this pod's\$" "$dir/gids")"
 matches "--gids: a row" "*mlx5_0/1  11     10.0.103.6              v2    net1       this pod's*" "$(cat "$dir/gids")"
-same "without --gids there are none" 0 "$("$bin" plan --root="$(nodes)/shared-macvlan.tree" | grep -c '^GIDs')"
+same "without --gids there are none" 0 "$("$bin" plan --all --root="$(nodes)/shared-macvlan.tree" | grep -c '^GIDs')"
 
 finish

@@ -94,9 +94,9 @@ if can $new_pids true; then
     matches "PID 1: what that means, at debug" "*exec.pid1.no-init*SIGTERM*zombies*tini -g -- nccl-init -- *--init*" "$out"
     out=$($new_pids "$dir/nccl-init" --mode=tcp -- true 2>&1)
     same "PID 1: and not at info" 0 "$(printf '%s\n' "$out" | grep -c pid1)"
-    out=$($new_pids sh -c "'$dir/nccl-init' doctor; :" 2>&1)
+    out=$($new_pids sh -c "'$dir/nccl-init' doctor --all; :" 2>&1)
     matches "a shell as PID 1: doctor tells it" "*exec.pid1.no-init*tini -g -- nccl-init -- *" "$out"
-    out=$($new_pids "$dir/nccl-init" doctor 2>&1)
+    out=$($new_pids "$dir/nccl-init" doctor --all 2>&1)
     same "PID 1 itself: doctor does not" 0 "$(printf '%s\n' "$out" | grep -c no-init)"
     out=$($new_pids sh -c "'$dir/nccl-init' --mode=tcp --log-level=debug -- true; :" 2>&1)
     same "not PID 1: not told by run" 0 "$(printf '%s\n' "$out" | grep -c pid1)"
@@ -108,7 +108,7 @@ if command -v tini >/dev/null; then
     # shellcheck disable=SC2086 # words
     if can $new_pids true; then
         alone "under tini as PID 1" $new_pids tini -g --
-        out=$($new_pids tini -g -- "$dir/nccl-init" doctor 2>&1)
+        out=$($new_pids tini -g -- "$dir/nccl-init" doctor --all 2>&1)
         same "tini as PID 1: doctor has nothing to say" 0 "$(printf '%s\n' "$out" | grep -c no-init)"
     fi
     # shellcheck disable=SC2016

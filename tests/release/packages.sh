@@ -107,7 +107,7 @@ fi
 tree() { (cd "$1" && find . -path ./var -prune -o -printf '%m %u %g %P\n' | LC_ALL=C sort -k 4); }
 used() { # ROOT: what was installed there does its work
     matches "--version, $1" "nccl-init $version*" "$("$emulator" "$root/usr/bin/nccl-init" --version 2>&1)"
-    matches "plan, $1" "*NCCL_IB_DISABLE  *1*" "$("$emulator" "$root/usr/bin/nccl-init" plan --mode=tcp 2>&1)"
+    matches "plan, $1" "*NCCL_IB_DISABLE  *1*" "$("$emulator" "$root/usr/bin/nccl-init" plan --all --mode=tcp 2>&1)"
     matches "the hook's --version, $1" "nccl-init-hook $version*" \
         "$("$emulator" "$root/usr/libexec/oci/hooks.d/nccl-init-hook" --version 2>&1)"
     same "enabled as by --install, $1" "$(cat "$dir/enabled")" \

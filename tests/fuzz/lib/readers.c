@@ -19,6 +19,7 @@
 #include "nccl_init/number.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
+#include "plan/answer.h"
 #include "plan/report.h"
 #include "plan/report_json.h"
 #include "plan/topo.h"
@@ -288,15 +289,25 @@ static void put_doctor(struct ni_text *out, const struct ni_view *view)
     ni_put_doctor(out, view, &who, diagnosed, NULL);
 }
 
+static void put_doctor_answer(struct ni_text *out, const struct ni_view *view)
+{
+    ni_put_doctor_answer(out, view, &who, diagnosed, NULL);
+}
+
 static void put_doctor_json(struct ni_text *out, const struct ni_view *view)
 {
     ni_put_doctor_json(out, view, &who, diagnosed, NULL);
 }
 
 static const struct report reports[] = {
-    {"plan", ni_put_plan, false, false}, {"plan JSON", ni_put_plan_json, true, false},
-    {"topo", ni_put_topo, false, false}, {"topo dot", ni_put_topo_dot, false, false},
-    {"doctor", put_doctor, false, true}, {"doctor JSON", put_doctor_json, true, true},
+    {"plan", ni_put_plan, false, false},
+    {"plan JSON", ni_put_plan_json, true, false},
+    {"topo", ni_put_topo, false, false},
+    {"topo dot", ni_put_topo_dot, false, false},
+    {"doctor", put_doctor, false, true},
+    {"doctor JSON", put_doctor_json, true, true},
+    {"plan's screen", ni_put_plan_answer, false, false},
+    {"doctor's screen", put_doctor_answer, false, true},
 };
 
 /* The settings of the JSON are those of the plan. */

@@ -39,7 +39,7 @@ placed() {
 }
 
 section "what VFs are of"
-"$P" plan >/tmp/plan
+"$P" plan --all >/tmp/plan
 for n in 2 3; do
     same "mlx5_$n" "$(basename "$(readlink "/sys/class/infiniband/mlx5_$n/device/physfn")")" \
         "$(awk -v port="mlx5_$n/1" '$1 == port && $4 == "ACTIVE" { print $3 }' /tmp/plan)"

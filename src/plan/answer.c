@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first screen of plan: may the job start, and with which settings. */
+#include "plan/answer.h"
+
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "plan/report.h"
+#include "print/answer.h"
+#include "print/command.h"
+#include "print/layout.h"
+#include "print/readiness.h"
+#include "print/words.h"
+
+bool ni_plan_is_ready(const struct ni_view *view)
+{
+    return !view->plan->refuse && ni_findings_count(view->findings, NI_ERROR) == 0;
+}
+
+/* Puts the lines to export, and the names of what is set already. */
+static void put_settings(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_plan *plan = view->plan;
+    struct ni_text kept = NI_TEXT(NI_MAX_SETTING * 2 * NI_DEV_NAME);
+    const char *before = "\n";
+
+    for (unsigned i = 0; i < plan->n_setting; i++) {
+        const struct ni_setting *s = &plan->setting[i];
+
+        if (s->origin == NI_FROM_RULE) {
+            ni_put(out, before);
+            ni_put_export(out, s->name, s->value);
+            before = "";
+        } else if (s->origin != NI_LEFT_UNSET) {
+            ni_putf(&kept, "%s%s", kept.len > 0 ? ", " : "", s->name);
+        }
+    }
+    ni_put_item(out, "set already, and kept", kept.buf);
+}
+
+/* Puts that the command would not be started; and why, unless the errors below say it. */
+static void put_refusal(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_findings *all = view->findings;
+    bool said = false;
+
+    if (!view->plan->refuse)
+        return;
+    for (unsigned i = 0; i < all->n; i++)
+        said = said || all->at[i].in_refusal;
+    if (said)
+        ni_put(out, "  The command would not be started.\n");
+    else
+        ni_put_item(out, "The command would not be started", view->plan->refuse_why);
+}
+
+void ni_put_plan_answer(struct ni_text *out, const struct ni_view *view)
+{
+    const bool ready = ni_plan_is_ready(view);
+    struct ni_text verdict = NI_TEXT(128), about = NI_TEXT(1024), above = ni_long_text();
+
+    ni_put_readiness(&verdict, view, ready, true);
+    ni_put_transport(&about, view);
+    ni_put(&about, "; ");
+    ni_put_origin(&about, view);
+    ni_put(&above, "  ");
+    ni_put_paragraph(&above, 2, about.buf);
+    put_refusal(&above, view);
+    put_settings(&above, view);
+    ni_put_answer(out, view,
+                  &(struct ni_answer){
+                      .verdict = verdict.buf,
+                      .tint = ni_readiness_tint(view, ready),
+                      .above = above.buf,
+                      .below = "",
+                      .node = "nccl-init doctor",
+                      .all = "nccl-init plan --all",
+                  });
+    ni_free_text(&above);
+}
