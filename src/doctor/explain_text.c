@@ -78,7 +78,8 @@ void ni_put_rule_page(struct ni_text *out, const char *rule)
 
     if (page)
         put_page(out, page);
-    ni_putf(out, "\n`nccl-init plan --all` shows what it decided here. docs/reference/rules.md, `%s`\n",
+    ni_putf(out,
+            "\n`nccl-init plan --all` shows what it decided here. docs/reference/rules.md, `%s`\n",
             rule);
 }
 

@@ -336,7 +336,8 @@ const struct ni_finding_kind ni_device_findings[] = {
         .number = NI_F_HCA_NONE_USABLE,
         .id = "hca.none-usable",
         .cost = NI_COST_RDMA,
-        .user = "`nccl-init plan --all` shows the reason for each device; over TCP a job is far slower.",
+        .user = "`nccl-init plan --all` shows the reason for each device; over TCP a job is far "
+                "slower.",
         .command = "Run: nccl-init plan --all{root}",
     },
     {

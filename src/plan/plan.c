@@ -73,7 +73,9 @@ int ni_cmd_plan(struct ni_context *ctx)
         return ni_print_view(ctx, ni_put_plan_json);
     if (gids)
         return ni_print_view(ctx, ni_put_plan_with_gids);
-    return ni_print_view(ctx, ctx->options.all ? ni_put_plan : ni_put_plan_answer);
+    if (ctx->options.all)
+        return ni_print_view(ctx, ni_put_plan);
+    return ni_print_view(ctx, ni_put_plan_answer);
 }
 
 /* Writes the picture of --svg. 0, or an exit status. */
