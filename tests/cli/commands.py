@@ -172,7 +172,7 @@ def run_all(found, sections, complain):
 def check_patch(command, folder, complain):
     """The patch of a page has an effect on a StatefulSet: a label, or an init container and what it needs."""
     patched = (folder / "patched.yaml").read_text()
-    wanted = ["nccl-init.io/inject: conf"]
+    wanted = ["nccl-init.io/inject: env"]
     if "null" in command.text:
         wanted = []
     elif "--patch-file" in command.text:

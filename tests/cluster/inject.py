@@ -180,6 +180,99 @@ def conf():
     admitted("conf, none of a device", pod("conf", container("a", resources=zero), container("b", resources=DEVICES)))
 
 
+# ---- env -------------------------------------------------------------------------------------------------------------
+
+NCCL_KEYS = [
+    "NCCL_IB_DISABLE",
+    "NCCL_IB_HCA",
+    "NCCL_IB_GID_INDEX",
+    "NCCL_IB_ADDR_FAMILY",
+    "NCCL_IB_ADDR_RANGE",
+    "NCCL_SOCKET_IFNAME",
+    "NCCL_CROSS_NIC",
+    "NCCL_IB_MERGE_VFS",
+    "NCCL_IB_MERGE_NICS",
+    "NCCL_NET_MERGE_LEVEL",
+    "NCCL_NET_GDR_LEVEL",
+]
+UCX_KEYS = ["UCX_NET_DEVICES", "UCX_IB_GID_INDEX", "UCX_MAX_HCA_PER_GPU"]
+
+
+def keys(part, path="env"):
+    """What the container takes from that file."""
+    found = []
+    for entry in part.get("env", []):
+        ref = entry.get("valueFrom", {}).get("fileKeyRef")
+        if ref:
+            expected = {"volumeName": "nccl-init-env", "path": path, "key": entry["name"], "optional": True}
+            same(f"env: {entry['name']} is asked for by its name, and may be absent", expected, ref)
+            found.append(entry["name"])
+    return found
+
+
+def plain_env(part):
+    return [e for e in part.get("env", []) if "fileKeyRef" not in e.get("valueFrom", {})]
+
+
+def env():
+    own = [
+        {"name": "NCCL_DEBUG", "value": "INFO"},
+        {"name": "NCCL_IB_HCA", "value": "mine"},
+        {"name": "WHO", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}}},
+    ]
+    one = container(resources=DEVICES, env=own, args=["train.py"])
+    plain = admitted("env, the twin without the label", pod(None, one))
+    made = admitted("env", pod("env", one))
+    main, part = made["spec"]["containers"][0], ours(made)[0] if ours(made) else {}
+    same("env: one init container", ["nccl-init-env"], [c["name"] for c in inits(made)])
+    same(
+        "env: it writes a file",
+        ["/nccl-init", "env", "--format=k8s", "--output=/run/nccl-init/env", "--wait=20"],
+        part.get("command"),
+    )
+    same("env: it has the resources of its container, whole", main.get("resources"), part.get("resources"))
+    same("env: and its env", own, part.get("env"))
+    same("env: the container's own names stay", [k for k in NCCL_KEYS if k != "NCCL_IB_HCA"], keys(main))
+    same("env: ... and their values", own, plain_env(main))
+    same("env: no mount", mounts(plain["spec"]["containers"][0]), mounts(main))
+    stripped = copy.deepcopy(json.loads(settled(made)))
+    stripped.pop("initContainers", None)
+    stripped["volumes"] = [v for v in stripped.get("volumes", []) if v["name"] != "nccl-init-env"]
+    for c in stripped["containers"]:
+        c["env"] = plain_env(c)
+    same("env: nothing else is another", settled(plain), json.dumps(stripped, sort_keys=True))
+    same("env: twice is once", settled(made), settled(admitted("env, once more", again(made))))
+
+    made = admitted("env, nothing of its own", pod("env", container()))
+    same("env, nothing of its own: NCCL's", NCCL_KEYS, keys(made["spec"]["containers"][0]))
+    same("env, nothing of its own: twice is once", settled(made), settled(admitted("env, bare, once more", again(made))))
+    changed = again(made)
+    changed["metadata"]["labels"]["nccl-init.io/inject"] = "conf"
+    made = admitted("env, then conf", changed)
+    same("env, then conf: nothing is asked for", [], keys(made["spec"]["containers"][0]))
+
+    made = admitted("env, for two", pod("env", container(), notes={"nccl-init.io/for": "nccl, ucx"}))
+    same("env, for two: the keys of both", NCCL_KEYS + UCX_KEYS, keys(made["spec"]["containers"][0]))
+    mine = [{"name": "NCCLINIT_FOR", "value": "ucx"}]
+    made = admitted("env, for one by itself", pod("env", container(env=mine), notes={"nccl-init.io/for": "nccl"}))
+    same("env, for one by itself: its keys", UCX_KEYS, keys(made["spec"]["containers"][0]))
+    sources = [{"configMapRef": {"name": "more", "optional": True}}]
+    made = admitted("env, for what a ConfigMap says", pod("env", container(envFrom=sources)))
+    check(
+        "env, for what a ConfigMap says: all keys",
+        len(keys(made["spec"]["containers"][0])) > len(NCCL_KEYS + UCX_KEYS),
+        "not all",
+    )
+    same("env, for what a ConfigMap says: it has it", [sources], [c.get("envFrom") for c in ours(made)])
+
+    part = {"resourceClaims": [{"name": n, "resourceClaimTemplateName": n} for n in ("x", "y")]}
+    both = [container(n, resources={"claims": [{"name": n}]}) for n in ("x", "y")]
+    made = admitted("env, claims", pod("env", *both, **part))
+    same("env, claims: an init container each", ["nccl-init-env", "nccl-init-env-1"], [c["name"] for c in inits(made)])
+    for c, path in zip(made["spec"]["containers"], ("env", "env-1")):
+        same(f"env, claims: {c['name']} has a file of its own", NCCL_KEYS, keys(c, path))
+
+
 def init_containers():
     early = container("early", command=["true"])
     side = container("side", restartPolicy="Always")
@@ -233,7 +326,7 @@ def init_containers():
     mounted = container(volumeMounts=[{"name": "mine", "mountPath": "/etc/nccl.conf", "subPath": "nccl.conf"}])
     refused(
         "its own /etc/nccl.conf",
-        "train has a mount of its own at /etc/nccl.conf; use nccl-init.io/inject: wrap",
+        "train has a mount of its own at /etc/nccl.conf; use nccl-init.io/inject: env",
         pod("conf", mounted, volumes=[own]),
     )
     mounted = container(command=["x"], volumeMounts=[{"name": "mine", "mountPath": "/nccl-init"}])
@@ -367,7 +460,7 @@ def users():
         "seccompProfile": {"type": "RuntimeDefault"},
         "runAsNonRoot": True,
     }
-    for mode in ("conf", "wrap"):
+    for mode in ("env", "conf", "wrap"):
         admitted(f"restricted, {mode}", pod(mode, container(command=["x"], securityContext=strict)), "restricted")
 
 
@@ -380,7 +473,7 @@ def limits():
     )
     check("a limit range: it has given one", "limits" in made["spec"]["containers"][0].get("resources", {}), "no limits")
     full = {part: {"cpu": "4", "memory": "1Gi", GPU: "2", RAIL: "1"} for part in ("requests", "limits")}
-    for mode in ("conf", "wrap"):
+    for mode in ("env", "conf", "wrap"):
         made = admitted(f"a quota, {mode}", pod(mode, container(command=["x"], resources=full)), "quota")
         same(f"a quota, {mode}: Guaranteed stays", "Guaranteed", made.get("status", {}).get("qosClass"))
     over = copy.deepcopy(full)
@@ -421,7 +514,7 @@ def options():
 
 def sentences():
     note = lambda key, value="x": {f"nccl-init.io/{key}": value}  # noqa: E731
-    refused("another label", "the label nccl-init.io/inject is yes; it is conf or wrap", pod("yes", container()))
+    refused("another label", "the label nccl-init.io/inject is yes; it is env, conf or wrap", pod("yes", container()))
     refused(
         "an unknown annotation",
         "there is no annotation nccl-init.io/requier; nccl-init knows container, mode,",
@@ -443,6 +536,16 @@ def sentences():
         pod("conf", container(), notes=note("require", "rails=2,selftest")),
     )
     refused(
+        "a demand for what another container has",
+        "nccl-init.io/require: memlock needs nccl-init.io/inject: wrap; with env nccl-init does not start the command",
+        pod("env", container(), notes=note("require", "memlock")),
+    )
+    refused(
+        "locked memory with env",
+        "nccl-init.io/memlock needs nccl-init.io/inject: wrap",
+        pod("env", container(), notes=note("memlock", "max")),
+    )
+    refused(
         "strict, perhaps",
         "nccl-init.io/strict is true or false",
         pod("wrap", container(command=["x"]), notes=note("strict", "maybe")),
@@ -453,6 +556,7 @@ def sentences():
         "the containers a and b both ask for devices of a device plugin, and no init container sees those of both; use nccl-init.io/inject: wrap",
         pod("conf", *two),
     )
+    refused("two with devices, env", "a and b both ask", pod("env", *two))
     refused("two with devices, one by name", "a and b both ask", pod("conf", *two, notes=note("container", "a")))
     side = container("side", resources=DEVICES, restartPolicy="Always")
     refused(
@@ -474,7 +578,7 @@ def judge(path):
             json.dumps(kept[name], sort_keys=True),
             settled(made),
         )
-    for part in (conf, init_containers, claims, wrap, users, limits, options, sentences):
+    for part in (conf, env, init_containers, claims, wrap, users, limits, options, sentences):
         part()
 
 
@@ -493,7 +597,7 @@ def webhook():
         return [item["path"] for volume in volumes for item in volume["items"]]
 
     net = {"k8s.v1.cni.cncf.io/networks": "rail-0"}
-    for mode in ("conf", "wrap"):
+    for mode in ("env", "conf", "wrap"):
         made = admitted(
             f"a webhook, {mode}", pod(mode, container(command=["x"], resources={"limits": {GPU: "2"}}), notes=net)
         )

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # The seams between manifests and program: what the one names, the other has.
-# usage: seams.py PROGRAM FOLDER-OF-RENDERED-FILES     (from the project's top folder)
+# usage: seams.py PROGRAM FOLDER-OF-RENDERED-FILES [all]    (from the project's top folder); all: also what takes seconds
 # SPDX-License-Identifier: Apache-2.0
 import glob
+import json
 import os
 import re
 import subprocess
@@ -125,7 +126,7 @@ for words in sorted(commands):
 recipe = text("container/Containerfile").rpartition("\nFROM ")[2]  # the last stage: what the image has
 shipped = ["/" + os.path.basename(p) for l in re.findall(r"^COPY --\S+ (.*) /$", recipe, re.MULTILINE) for p in l.split()]
 entry = re.findall(r'^ENTRYPOINT \["([^"]+)"', recipe, re.MULTILINE)
-check("the image has its entry point and the hook", [*entry, "/nccl-init-hook"], shipped)
+check("the image has its entry point, the helper and the hook", [*entry, "/nccl-init-try", "/nccl-init-hook"], shipped)
 OURS = re.compile(r"^\S+/nccl-init[:@]")
 own = [(f, c) for f, _, c in containers if OURS.match(c.get("image", ""))]
 check("containers of the image", True, len(own) >= 8)
@@ -140,6 +141,30 @@ for path in [p for p in sources if p.endswith((".yaml", ".md"))] + ["README.md",
     names = set(re.findall(r"command: \[(\S*nccl-init), (?:install|env|doctor|preflight)\b", text(path)))
     if names:
         check(f"{path}: commands of the image", set(entry), names)
+
+# ---- the keys of `env` ---------------------------------------------------------------------------------
+
+table = yaml.safe_load(text("k8s/charts/nccl-init/keys.yaml"))
+keys = {key["name"] for key in table}
+check("the policy has these keys", keys, set(re.findall(r"'name': '([A-Z_]+)', 'for'", text(f"{RENDERED}/release-nccl-init.yaml"))))
+
+
+def may_set(library, tree):
+    """What the program may set for the library, also what it leaves unset on this node."""
+    _, out, _ = run("plan", "--json", f"--for={library}", f"--root={tree}")
+    return {setting["name"] for setting in json.loads(out)["settings"]} if out else set()
+
+
+if sys.argv[3:] == ["all"]:
+    seen, telling = set(), []  # the recorded nodes, and those of them that together have all names
+    for tree in sorted(glob.glob("tests/nodes/*.tree")):
+        new = may_set("all", tree) - seen
+        seen |= new
+        telling += [tree] if new else []
+    check("keys.yaml has what may be set for all", seen, keys)
+    for library in re.search(r"--for=(\S+)\|all,\.\.\.", usage)[1].split("|"):
+        listed = {key["name"] for key in table if library in key["for"]}
+        check(f"keys.yaml has what may be set for {library}", set().union(*(may_set(library, tree) for tree in telling)), listed)
 
 # ---- the volume with the program ----------------------------------------------------------------------
 

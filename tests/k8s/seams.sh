@@ -12,8 +12,8 @@ trap 'rm -rf "$tmp"' EXIT
 . tests/k8s/lib
 
 .dev/k8s render-all "$tmp/all" || fail "all render" "see above"
-seams() { /usr/bin/python3 tests/k8s/seams.py "$bin" "$tmp/all"; }
-seams || fail "seams" "see above"
+seams() { /usr/bin/python3 tests/k8s/seams.py "$bin" "$tmp/all" "$@"; }
+seams all || fail "seams" "see above"
 
 parted() { # NAME FILE SED-EXPRESSION PATTERN
     cp "$tmp/all/$2.yaml" "$tmp/kept"
@@ -30,6 +30,7 @@ parted "another place for the program" release-job-rdma 's|- /nccl-init/nccl-ini
 parted "... by an overlay" tests-k8s-overlays-inject 's|mountPath: /nccl-init$|mountPath: /nccl|' "tests-k8s-overlays-inject: "
 parted "a program that the image does not have" examples-by-hand 's/\[\/nccl-init,/[nccl-init,/' "examples-by-hand: nccl-init starts what"
 parted "a form that is not the program's" $all 's/--format=nccl.conf/--format=conf/' "the policy"
+parted "a key of env that the program does not set" $all "s/'name': 'NCCL_IB_HCA', 'for'/'name': 'NCCL_IB_HCAS', 'for'/" "the policy has these keys"
 parted "a missing capability" release-job-caps 's/, SYS_RESOURCE\]/]/' "release-job-caps: the container asks"
 parted "an SCC with another capability" admin-scc 's/^- SYS_RESOURCE$/- SYS_NICE/' "the SCC allows"
 parted "another place for network-status" release-job-rdma 's/path: network-status/path: networks/' "release-job-rdma: network-status"

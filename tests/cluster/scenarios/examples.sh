@@ -123,6 +123,6 @@ same "... and has no init container" "" "$(kubectl --namespace team get pod mine
 patch=$(sed -n "s/.*--patch '\(.*\)'.*/\1/p" k8s/README.md | head -n 1)
 matches "k8s/README has the patch" '*nccl-init.io/inject*' "$patch"
 works "kubectl patch" kubectl --namespace team patch statefulset mine --type=merge --patch "$patch"
-has_it() { [ "$(kubectl --namespace team get pod mine-0 -o 'jsonpath={.spec.initContainers[*].name}')" = nccl-init-conf ]; }
+has_it() { [ "$(kubectl --namespace team get pod mine-0 -o 'jsonpath={.spec.initContainers[*].name}')" = nccl-init-env ]; }
 works "... its next pod has it" wait_for 60 has_it
 finish

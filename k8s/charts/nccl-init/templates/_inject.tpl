@@ -7,6 +7,23 @@
 {{- end }}
 {{- end }}
 
+{{/* The table of keys.yaml, as one list of CEL. */}}
+{{- define "nccl-init.keys" -}}
+{{- range $i, $key := .Files.Get "keys.yaml" | fromYamlArray }}
+{{- if $i }},{{ "\n" }}{{ end -}}
+{'name': '{{ $key.name }}', 'for': ' {{ join " " $key.for }} '}
+{{- end }}
+{{- end }}
+
+{{/* The modes that this cluster has, as one list of CEL: Kubernetes has fileKeyRef (KEP-3721) by itself since 1.35. */}}
+{{- define "nccl-init.modes" -}}
+{{- if semverCompare ">=1.35.0-0" .Capabilities.KubeVersion.Version -}}
+['env', 'conf', 'wrap']
+{{- else -}}
+['conf', 'wrap']
+{{- end }}
+{{- end }}
+
 {{/* The version of the API that has mutating policies: v1 since Kubernetes 1.36. */}}
 {{- define "nccl-init.policies" -}}
 {{- if and (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy") (not (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")) -}}
@@ -14,6 +31,11 @@ admissionregistration.k8s.io/v1beta1
 {{- else -}}
 admissionregistration.k8s.io/v1
 {{- end }}
+{{- end }}
+
+{{/* CEL: whether this entry of an env is one that `env` added. */}}
+{{- define "nccl-init.ours" -}}
+{{ . }}.?valueFrom.?fileKeyRef.?volumeName.orValue('') == 'nccl-init-env'
 {{- end }}
 
 {{/* Which pods: those with the label, and no others, whatever fails. */}}
@@ -34,6 +56,9 @@ objectSelector:
   expression: object.metadata.labels['nccl-init.io/inject']
 - name: conf
   expression: variables.mode == 'conf'
+# An init container writes a file; nccl-init does not start the command.
+- name: file
+  expression: variables.mode in ['env', 'conf']
 - name: notes
   expression: object.metadata.?annotations.orValue({})
 - name: containers
@@ -66,7 +91,7 @@ objectSelector:
     : [0]
 # An init container for each of them that writes a file for it; one installs the program for all.
 - name: sources
-  expression: "variables.conf ? variables.targets : variables.targets.filter(t, t == variables.targets[0])"
+  expression: "variables.file ? variables.targets : variables.targets.filter(t, t == variables.targets[0])"
 - name: volume
   expression: "'nccl-init-' + variables.mode"
 - name: path
@@ -74,14 +99,14 @@ objectSelector:
 # What is there already, from an earlier call or from who copied the pod, is known by its name and its mount.
 - name: others
   expression: >-
-    variables.inits.filter(c, !(c.name.matches('^nccl-init-(conf|wrap)(-[0-9]+)?$')
+    variables.inits.filter(c, !(c.name.matches('^nccl-init-(env|conf|wrap)(-[0-9]+)?$')
     && c.?volumeMounts.orValue([]).exists(m, m.mountPath == '/run/nccl-init' && m.name.startsWith('nccl-init-'))))
 - name: takenNames
   expression: >-
-    (variables.others + variables.containers).filter(c, c.name.matches('^nccl-init-(conf|wrap)(-[0-9]+)?$')).map(c, c.name)
+    (variables.others + variables.containers).filter(c, c.name.matches('^nccl-init-(env|conf|wrap)(-[0-9]+)?$')).map(c, c.name)
     + object.spec.?volumes.orValue([]).filter(v, v.name == variables.volume && !has(v.emptyDir)).map(v, v.name)
 - name: takenPaths
   expression: >-
-    variables.containers.transformList(i, c, i in variables.targets && c.?volumeMounts.orValue([]).exists(m,
+    variables.mode == 'env' ? [] : variables.containers.transformList(i, c, i in variables.targets && c.?volumeMounts.orValue([]).exists(m,
     m.mountPath == variables.path && m.name != variables.volume), c.name)
 {{- end }}
