@@ -205,6 +205,14 @@ const struct ni_finding_kind ni_log_findings[] = {
         .command = "In the pod: export RAY_DEDUP_LOGS=0",
     },
     {
+        .number = NI_F_LOG_NAMES,
+        .id = "log.names",
+        .cost = NI_COST_FAILS,
+        .user = "check MASTER_ADDR; the pod's headless Service needs its selector, and "
+                "publishNotReadyAddresses if pods look for each other before they are ready.",
+        .admin = "check the cluster's DNS.",
+    },
+    {
         .number = NI_F_LOG_NONE,
         .id = "log.none",
         .cost = NI_COST_DEMAND,
@@ -286,6 +294,13 @@ const struct ni_finding_kind ni_log_findings[] = {
         .user = "install the provider that fits the node's driver in the image (rdma-core, or its "
                 "vendor's package).",
         .command = "In the pod: nccl-init doctor",
+    },
+    {
+        .number = NI_F_LOG_PROXY,
+        .id = "log.proxy",
+        .cost = NI_COST_FAILS,
+        .user = "keep the service mesh's sidecar out of the job's pods, with Istio by the label "
+                "`sidecar.istio.io/inject: \"false\"`; without a mesh, read rank 0's log.",
     },
     {
         .number = NI_F_LOG_RAILS_DIFFER,

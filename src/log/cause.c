@@ -46,6 +46,8 @@ static unsigned order_of(ni_finding_number id)
         [NI_F_LOG_PEER_SILENT] = PEER,
         [NI_F_LOG_RDMA_REMOTE] = PEER,
         [NI_F_LOG_RANKS_MISSING] = 7,
+        [NI_F_LOG_NAMES] = 8,
+        [NI_F_LOG_PROXY] = 8,
         [NI_F_LOG_RENDEZVOUS] = 8,
         [NI_F_LOG_TIMEOUT] = 9,
         [NI_F_LOG_ERROR] = UNFINISHED, /* it may be the cause */
@@ -386,7 +388,7 @@ static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_l
             is_history(log, other))
             continue;
         other->told = true;
-        if (other->who && other->who->rank >= 0)
+        if (other->who)
             ni_log_set_add(&ranks, other->who->nth);
     }
     if (ranks.n > 1 && note->who)
@@ -478,6 +480,8 @@ static void report_ends(struct ni_log *log, struct ni_findings *f)
         put_alike(&who, log, note, has_same_number);
         put_ending(&t, note->number);
         put_stage(&t, log, note->who);
+        if (note->number == -7 || note->number == 128 + 7)
+            ni_put(&t, ". A mapped file could not grow: usually /dev/shm is full");
         const struct ni_log_note *error = is_mild_exit(note) ? find_error_before(log, note) : NULL;
         if (error) {
             ni_put(&t, "; before that it said: ");
@@ -1127,9 +1131,14 @@ const struct ni_log_quote *ni_log_report_error(struct ni_log *log, bool alone,
         return note ? &note->quote : NULL;
     if (note->who)
         put_note_owner(&who, log, note);
-    ni_put(&t, "the first line that says that something failed, in words that nccl-init does not "
-               "know; ");
-    ni_log_put_before(&t, note->stage);
+    const char *meaning = ni_log_meaning(ni_log_word(log, note->quote.text));
+    if (meaning) {
+        ni_put(&t, meaning);
+    } else {
+        ni_put(&t, "the first line that says that something failed, in words that nccl-init does "
+                   "not know; ");
+        ni_log_put_before(&t, note->stage);
+    }
     ni_put(&t, ". ");
     put_quoted_line(&t, log, &note->quote);
     ni_report(f, NI_F_LOG_ERROR, who.buf, "%s", t.buf);

@@ -99,6 +99,12 @@ static const struct ni_pattern host_memory =
     ROW(LOG_CUMEM, 0,
         "NCCL shares host memory by cuMem, which needs P2P between the GPUs, and these have none");
 
+/* transport/p2p.cc: cudaIpcGetMemHandle, hipIpcGetMemHandle (rccl#2188). */
+static const struct ni_pattern shared_memory = ROW(
+    LOG_CUDA, 0,
+    "a GPU's memory could not be shared with another process of the node (IPC): the GPUs or the "
+    "container do not allow it; NCCL_P2P_DISABLE=1 goes through host memory");
+
 static bool has(struct ni_span s, const char *what)
 {
     return memmem(s.p, s.n, what, strlen(what)) != NULL;
@@ -200,6 +206,8 @@ const struct ni_pattern *ni_log_narrow(const struct ni_pattern *row, struct ni_s
         narrow = has(line, "nvls") || has(text, "NVLink SHARP") ? &multicast : NULL;
     else if (has(line, "transport/shm.cc") && has(text, "peer access is not supported"))
         narrow = &host_memory;
+    else if (has(line, "transport/p2p.cc") && has(text, "invalid argument"))
+        narrow = &shared_memory;
     else
         narrow = ni_log_cuda(text);
     return narrow ? narrow : row;

@@ -64,14 +64,25 @@ static bool without_gdr(const struct ni_log *log, const struct ni_log_rank *r)
     return level && strcmp(level, "LOC") == 0;
 }
 
-/* Returns the bits above that hold for the rank. */
-static unsigned flags_of(const struct ni_log *log, const struct ni_log_rank *r)
+/* Returns true if all ranks of the log are of one host. */
+static bool have_one_host(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        if (log->order[i]->process->host != log->order[0]->process->host)
+            return false;
+    return log->n > 0 && log->order[0]->process->host != 0;
+}
+
+/* Returns the bits above that hold for the rank. one_host: that of have_one_host. */
+static unsigned flags_of(const struct ni_log *log, const struct ni_log_rank *r, bool one_host)
 {
     const struct ni_log_rank *p = r->process;
     const char *network = ni_log_word(log, p->network);
-    /* up to 2.20.3 no line has the number of nodes, but channels to other nodes are printed at the
-       start */
-    const bool local = r->nodes == 1 || r->size == 1 || (r->nodes == 0 && r->connected);
+    /* up to 2.20.3 no line has the number of nodes. Channels to other nodes are printed at the
+       start, but only by some ranks of a node, so all of the job must be there. */
+    const bool complete = r->size > 0 && log->n >= (unsigned)r->size;
+    const bool by_host = r->nodes == 0 && r->connected && one_host && complete;
+    const bool local = r->nodes == 1 || r->size == 1 || by_host;
     unsigned is = r->gdr < r->net && !without_gdr(log, r) ? LACKS_GDR : 0;
     const bool sockets = ni_log_is_sockets(ni_span_of(network), p->tcp);
 
@@ -336,6 +347,12 @@ static bool has_hit(const struct ni_log *log, ni_finding_number id)
     return false;
 }
 
+/* Returns true for findings about the way to rank 0's store: one follows from the other. */
+static bool is_of_store(ni_finding_number id)
+{
+    return id == NI_F_LOG_NAMES || id == NI_F_LOG_PROXY || id == NI_F_LOG_RENDEZVOUS;
+}
+
 /* Returns true if torch only warns of the fault and the log does not show that it lasted: no rank, and
    neither an end nor an error of that kind; or if such an error has the same words. */
 static bool is_warning_only(const struct ni_log *log, const struct ni_log_hit *h)
@@ -347,7 +364,10 @@ static bool is_warning_only(const struct ni_log *log, const struct ni_log_hit *h
     for (unsigned i = 0; i < log->n_hit; i++) {
         const struct ni_log_hit *other = &log->hit[i];
 
-        if (other->row->id != h->row->id || (other->flags & LATE) != 0)
+        const bool same = other->row->id == h->row->id ||
+                          (is_of_store(other->row->id) && is_of_store(h->row->id));
+
+        if (!same || (other->flags & LATE) != 0)
             continue;
         if (other->row->cause == h->row->cause)
             return true;
@@ -435,6 +455,9 @@ static bool is_told(const struct ni_log *log, const struct ni_log_hit *h,
     const bool over_sockets = count_with(log, SOCKETS) > 0;
 
     if ((h->flags & FOLLOWS) != 0 && ni_findings_has(f, id))
+        return true;
+    if ((h->flags & FOLLOWS) != 0 && is_of_store(id) &&
+        (ni_findings_has(f, NI_F_LOG_NAMES) || ni_findings_has(f, NI_F_LOG_PROXY)))
         return true;
     switch (id) {
     case NI_F_HCA_NONE:
@@ -1080,8 +1103,9 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     ni_log_name_ranks(log);
     ni_log_sort_ranks(log);
     ni_log_find_met(log);
+    const bool one_host = have_one_host(log);
     for (unsigned i = 0; i < log->n; i++)
-        log->order[i]->is = flags_of(log, log->order[i]);
+        log->order[i]->is = flags_of(log, log->order[i], one_host);
     ni_log_find_owners(log);
     ni_log_report_causes(log, f);
     const bool nothing = log->n_rank == 0 && log->version == 0 && !has_fault(log) &&

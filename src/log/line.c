@@ -125,6 +125,8 @@ void ni_log_read_line(struct ni_log_line *l, struct ni_log *log, const char *p, 
     l->faults = 0;
     l->own = 0;
     l->error = NULL;
+    l->alone = NULL;
+    l->mild = false;
     l->message = p;
     l->name = (struct ni_span){p, 0};
     l->source = (struct ni_span){p, 0};
@@ -138,6 +140,9 @@ void ni_log_read_line(struct ni_log_line *l, struct ni_log *log, const char *p, 
         const struct ni_pattern *row = l->found[i].row;
 
         headers += row->take == NI_TAKE_HEADER;
+        l->mild |= row->take == NI_TAKE_MILD;
+        if ((row->flags & ALONE) != 0 && row->take == NI_TAKE_FAULT)
+            l->alone = row;
         if (row->take == NI_TAKE_FAULT) {
             l->faults++;
             l->own += (row->flags & GENERAL) == 0;

@@ -22,10 +22,12 @@ struct ni_log_line {
     bool cut;
     struct ni_found found[NI_LOG_FOUND];
     unsigned n_found;
-    unsigned faults;              /* found: faults */
-    unsigned own;                 /* those of them that no general pattern found */
-    const struct ni_found *error; /* the first words of an error; NULL: it has none */
-    bool is_nccl;                 /* a record of NCCL begins in it */
+    unsigned faults;                /* found: faults */
+    unsigned own;                   /* those of them that no general pattern found */
+    const struct ni_found *error;   /* the first words of an error; NULL: it has none */
+    const struct ni_pattern *alone; /* the row that alone counts; NULL: there is none */
+    bool mild;                      /* it is a warning by which nothing is lost */
+    bool is_nccl;                   /* a record of NCCL begins in it */
     /* at most one record begins in it; of two mixed ones neither the first's end nor the second's
        host is sure */
     bool whole;

@@ -33,6 +33,7 @@
         .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .stage = NI_STAGE_##in, \
         .take = NI_TAKE_FAULT, .id = NI_F_##finding, .flags = (is), .cause = (why)                \
     }
+#define MILD(words, by, since) FACT(words, by, since, MILD)
 #define STEP(words, by, since, step)                                                            \
     {                                                                                           \
         .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .take = NI_TAKE_STEP, \
@@ -53,10 +54,28 @@ static const char unpinned[] =
     "memory could not be pinned for the HCA: the limit of locked memory is too low, or where it is "
     "unlimited, the container's memory or the host's CMA is used up";
 
+static const char old_libfabric[] =
+    "libfabric refused an option of the network plugin aws-ofi-nccl: the image has an older "
+    "libfabric than the plugin was built for, or finds another one first";
+static const char no_mesh[] =
+    "Gloo, torch's library for the CPU, could not connect its ranks: set GLOO_SOCKET_IFNAME to the "
+    "interface that all nodes share; without it each rank tells the address of its host name, "
+    "which may be 127.0.0.1";
+static const char no_queue_pair[] =
+    "NVSHMEM could not connect its queue pairs: the GID (NVSHMEM_IB_GID_INDEX) or the HCA "
+    "(NVSHMEM_HCA_LIST) is the wrong one, or there is no route to the other end";
+static const char stands_still[] =
+    "a rank stands still in a call of NCCL or CUDA: others did not come, or came later than "
+    "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC allows";
+static const char worker_died[] =
+    "a Ray worker was killed or crashed; the line names its node and pid. Look there for the "
+    "kernel's OOM killer and in its own log";
+
 const char *const ni_log_library[NI_LIBRARY_END] = {
     [NI_LIBRARY_NCCL] = "NCCL",
     [NI_LIBRARY_RCCL] = "RCCL",
     [NI_LIBRARY_GIB] = "gIB",
+    [NI_LIBRARY_GLOO] = "Gloo",
     [NI_LIBRARY_HOROVOD] = "Horovod",
     [NI_LIBRARY_JAX] = "JAX",
     [NI_LIBRARY_LIBC] = "the C library",
@@ -118,6 +137,7 @@ const char *const ni_log_cause[NI_F_END] = {
     [NI_F_LOG_LIBIBVERBS] = "the image lacks libibverbs or its providers",
     [NI_F_LOG_LIBRARY] = "a library beside NCCL reports an error",
     [NI_F_LOG_LINES_LOST] = "Ray left out lines: channels and ranks are missing",
+    [NI_F_LOG_NAMES] = "a name does not resolve",
     [NI_F_LOG_PEER_DIED] = "the other rank died or left",
     [NI_F_LOG_PEER_REFUSED] =
         "nobody listens at the other end: it has not started yet, or has ended",
@@ -128,6 +148,7 @@ const char *const ni_log_cause[NI_F_END] = {
     [NI_F_LOG_PLUGIN] = "the network plugin was loaded, and gave up",
     [NI_F_LOG_PORT] = "the port of the job's store is in use, or may not be used",
     [NI_F_LOG_PROVIDER] = "the image's provider (driver of libibverbs) does not fit the HCA",
+    [NI_F_LOG_PROXY] = "a proxy stands in front of the job's port",
     [NI_F_LOG_RAILS_DIFFER] = "the nodes have different numbers of HCAs",
     [NI_F_LOG_RANKS_MISSING] = "not all processes reached the job's store in time",
     [NI_F_LOG_RDMA_REMOTE] = "the other end refused the access: something there was already gone",
@@ -231,6 +252,11 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("Invalid value %s for %s, using default", NCCL, "2.27.7-2.32.3", INIT,
             USER_VALUE_IGNORED, 0, "NCCL does not know this value, and takes its default"),
     FAULT("mixed local Net device counts", NCCL, "2.30.3-2.32.3", INIT, LOG_RAILS_DIFFER, 0),
+    MILD("Could not find a path for pattern %d, falling back", NCCL, ALL),
+    /* graph/topo.h ncclTopoIdToNetDev */
+    BECAUSE("Could not find NET with id ", NCCL, "2.25.1-2.32.3", INIT, LOG_RAILS_DIFFER, FATAL,
+            "a NIC that NCCL chose for a channel is not in this node's topology: the nodes show "
+            "different NICs, or the file of NCCL_TOPO_FILE or NCCL_GRAPH_FILE does not fit them"),
     FAULT("There are mismatched physical devices", NCCL, "2.24.3-2.32.3", INIT, LOG_RAILS_DIFFER,
           0),
     /* ---- communicator and channels ---- */
@@ -331,6 +357,10 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("ibv_modify_qp failed with ", NCCL, ALL, NETWORK, VERBS_CONNECT, NI_PATTERN_LAST),
     FAULT("ibv_query_gid failed with error", NCCL, ALL, NETWORK, VERBS_GID, NI_PATTERN_INDEX),
     FAULT("failed in ncclIbRoceGetVersionNum", NCCL, "2.23.4-2.32.3", INIT, GID_SEARCH_WRONG, 0),
+    BECAUSE("Call to ibv_create_%{qp failed|cq failed}", NCCL, "log 2.4-2.8.3", NETWORK, LOG_PINNED,
+            WARN | GENERAL,
+            "the HCA's queues could not be made, usually because the limit of locked memory is too "
+            "low"),
     BECAUSE(
         "ibv_create_%{cq|qp} failed with error Cannot", NCCL, ALL, NETWORK, LOG_PINNED, WARN,
         "the HCA's queues could not be made: the limit of locked memory is too low, or where it "
@@ -367,6 +397,10 @@ const struct ni_pattern ni_patterns[] = {
         "ibv_create_cq(cqe=%d) failed: Cannot allocate", UCX, "1.3-1.19", NETWORK, LOG_PINNED, 0,
         "UCX could not make its completion queue: the limit of locked memory (ulimit -l) is too "
         "low"),
+    /* ucs/sys/sock.c */
+    BECAUSE("connect(fd=%d, dest_addr=%s failed: ", UCX, "1.3-1.19", ANY, LOG_LIBRARY, 0,
+            "UCX could not connect to this address: the process there has ended, or it told the "
+            "address of an interface that others do not reach (UCX_NET_DEVICES chooses it)"),
     /* uct/tcp/tcp_ep.c */
     BECAUSE("tcp_ep %x (state=%{: send(|: recv(}%d) failed", UCX, "1.8-1.19", ANY, LOG_LIBRARY, 0,
             "UCX lost its TCP connection to another process: that has ended, or the pods' network "
@@ -394,6 +428,9 @@ const struct ni_pattern ni_patterns[] = {
             ANY, LOG_LIBRARY, 0,
             "Mooncake could not register memory with the HCA: for GPU memory the node needs "
             "nvidia_peermem, or a driver with DMA-BUF. The cluster admin loads it"),
+    BECAUSE("Failed to register memory %x: ", MOONCAKE, "0.3", ANY, LOG_LIBRARY, 0,
+            "the HCA refused to register this memory for Mooncake: more, or larger, regions than "
+            "its driver allows"),
     /* worker_pool.cpp, transfer_metadata_plugin.cpp; the words of ibv_wc_status_str */
     FAULT("Process failed for slice (%{: transport retry counter}", MOONCAKE, "0.3", ANY,
           LOG_PEER_SILENT, 0),
@@ -408,7 +445,7 @@ const struct ni_pattern ni_patterns[] = {
         "Mooncake could not open the HCA: the container does not have it, or it has another name"),
     BECAUSE("cannot initialize RDMA resources", MOONCAKE, "0.3", INIT, LOG_LIBRARY, FOLLOWS,
             "Mooncake has no HCA that it can use"),
-    BECAUSE("failed to get IP address of peer server", MOONCAKE, "0.3", NAMES, LOG_LIBRARY, 0,
+    BECAUSE("failed to get IP address of peer server", MOONCAKE, "0.3", NAMES, LOG_NAMES, 0,
             "the name of another pod does not resolve for Mooncake (DNS, the headless Service)"),
     /* ---- NVSHMEM: modules/transport/ibgda/ibgda.cpp, host/transport/transport.cpp ---- */
     BECAUSE("is not enumerated as an mlx5 device", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, IF_FAILED,
@@ -427,8 +464,14 @@ const struct ni_pattern ni_patterns[] = {
             "NVSHMEM could not address the other end: the GID at NVSHMEM_IB_GID_INDEX is wrong, or "
             "there is no route to it"),
     BECAUSE("non-zero status: %d ibv_modify_qp failed", NVSHMEM, "2.7-3.4", NETWORK, LOG_LIBRARY, 0,
-            "NVSHMEM could not connect its queue pairs: the GID (NVSHMEM_IB_GID_INDEX) or the HCA "
-            "(NVSHMEM_HCA_LIST) is the wrong one, or there is no route to the other end"),
+            no_queue_pair),
+    /* modules/transport/ibrc/ibrc.cpp, host/transport/transport.cpp */
+    BECAUSE("ep_connect failed", NVSHMEM, "2.7-3.4", NETWORK, LOG_LIBRARY, 0, no_queue_pair),
+    BECAUSE("connect EPS failed", NVSHMEM, "2.7-3.4", NETWORK, LOG_LIBRARY, FOLLOWS, no_queue_pair),
+    /* its own copies of NCCL's bootstrap and sockets */
+    BECAUSE("modules/bootstrap/uid/", NVSHMEM, "2.10-3.4", STORE, LOG_LIBRARY, ALONE,
+            "NVSHMEM's processes lost each other while they met: one of them ended, or their "
+            "interface (NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME) does not reach all nodes"),
     BECAUSE("init.cu:%d: non-zero status: %d ", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY,
             GENERAL | FOLLOWS, "NVSHMEM could not begin; the lines before this one may say why"),
     BECAUSE("Unable to initialize any transports", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
@@ -440,10 +483,13 @@ const struct ni_pattern ni_patterns[] = {
             WHY,
             "the network plugin aws-ofi-nccl was loaded and found no device of its provider (EFA): "
             "the pod has none (vpc.amazonaws.com/efa), or its library does not see it"),
-    BECAUSE(
-        "NET/OFI Couldn't set FI_OPT_", OFI, "1.5-1.17", INIT, LOG_PLUGIN, 0,
-        "libfabric refused an option of the network plugin aws-ofi-nccl: the image has an older "
-        "libfabric than the plugin was built for, or finds another one first"),
+    BECAUSE("NET/OFI Couldn't set FI_OPT_", OFI, "1.5-1.17", INIT, LOG_PLUGIN, 0, old_libfabric),
+    BECAUSE("NET/OFI Disabling shared memory failed", OFI, "1.11-1.17", INIT, LOG_PLUGIN, IN_ORDER,
+            old_libfabric),
+    BECAUSE("NET/OFI Creating new %{endpoint for|domain for}", OFI, "1.13-1.17", NETWORK,
+            LOG_PLUGIN, FATAL,
+            "the network plugin aws-ofi-nccl could not set up a connection: libfabric refused it. "
+            "With FI_LOG_LEVEL=warn it says why"),
     BECAUSE("NET/OFI Request %x completed with error", OFI, "1.2-1.17", RUNNING, LOG_PLUGIN, FATAL,
             "a transfer of the network plugin aws-ofi-nccl failed: the other end is gone, or EFA's "
             "traffic is not let through between the nodes (security group)"),
@@ -473,6 +519,14 @@ const struct ni_pattern ni_patterns[] = {
         FATAL | IN_ORDER,
         "gIB's tuner plugin was loaded without its configuration: source gIB's set_nccl_env.sh, or "
         "set NCCL_TUNER_PLUGIN=none"),
+    /* plugin/plugin_open.cc: the plugin itself is missing, or a library that it needs */
+    MILD("dlerror=libnccl-", NCCL, "2.19-2.20"),
+    BECAUSE("dlerror=lib%{: cannot open shared object}", NCCL, "2.19-2.20", INIT, LOG_PLUGIN, WHY,
+            "the network plugin is there and could not be loaded: the image lacks a library that "
+            "the plugin needs"),
+    BECAUSE("' not found (required by %{/libnccl-net}", LIBC, "glibc", INIT, LOG_PLUGIN, WHY,
+            "the network plugin is there and could not be loaded: it was built for a newer C "
+            "library than the image has"),
     BECAUSE("NET/gIB : No device found", GIB, "log", INIT, LOG_PLUGIN, WHY,
             "the network plugin gIB was loaded and found no device: the pod has no RDMA interface, "
             "or its device nodes are missing"),
@@ -606,6 +660,9 @@ const struct ni_pattern ni_patterns[] = {
     PROGRAM(": task %d: %r", SLURM, "20-25", TASK),
     PROGRAM("mpirun noticed that process rank %d with PID %d on node %s exited on signal %d", MPI,
             "1.6-4.1", EXITED),
+    /* ucs/debug/debug.c, opal/util/stacktrace.c */
+    PROGRAM("Caught signal %d (", UCX, "1.3-1.19", CAUGHT),
+    PROGRAM("] Signal: %{ (}%d)", MPI, "Open MPI 1.6-5.0", CAUGHT),
     PROGRAM("Segmentation fault", SHELL, "bash, Open MPI, faulthandler", SIGNAL_11),
     PROGRAM("Bus error (core dumped)", SHELL, "bash", SIGNAL_7),
     PROGRAM("Floating point exception", SHELL, "bash, Open MPI", SIGNAL_8),
@@ -613,8 +670,8 @@ const struct ni_pattern ni_patterns[] = {
     PROGRAM("oom_kill event", SLURM, "20-25", SIGNAL_9),
     FAULT("Detected mismatch between collectives", TORCH, "1.11-2.11", RUNNING, LOG_COLLECTIVE, 0),
     FAULT("Watchdog caught collective operation", TORCH, "2.2-2.11", RUNNING, LOG_TIMEOUT, 0),
-    FAULT("Heartbeat monitor timed out", TORCH, "2.3", RUNNING, LOG_TIMEOUT, 0),
-    FAULT("watchdog got stuck for", TORCH, "2.4-2.9", RUNNING, LOG_TIMEOUT, 0),
+    BECAUSE("Heartbeat monitor timed out", TORCH, "2.3", RUNNING, LOG_TIMEOUT, 0, stands_still),
+    BECAUSE("watchdog got stuck for", TORCH, "2.3-2.9", RUNNING, LOG_TIMEOUT, 0, stands_still),
     BECAUSE("but store->get(%{got error: Socket Timeout|got error: wait timeout}", TORCH,
             "2.0-2.11", STORE, LOG_RENDEZVOUS, 0,
             "rank 0 did not begin this communicator in time: it came later, stands elsewhere, or "
@@ -623,6 +680,14 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("DistStoreError: wait timeout after", TORCH, "2.7-2.11", STORE, LOG_RENDEZVOUS, 0,
             "the others did not come to the store in time: one of them came later, stands "
             "elsewhere, or has died; the store did answer"),
+    BECAUSE("in store based barrier on rank%{worker_count=}%d, timeout", TORCH, "1.8-2.2", STORE,
+            LOG_RANKS_MISSING, 0,
+            "not all ranks came to torch's first barrier in time: worker_count of world_size did"),
+    BECAUSE(
+        "EtcdKeyNotFound: Key not found : /torch/elastic", TORCH, "1.9-2.5", STORE, LOG_RENDEZVOUS,
+        0,
+        "torchrun's rendezvous in etcd has no entry for this node: another node left it, or its "
+        "id is used again (each run needs its own --rdzv_id)"),
     FAULT("The server socket has failed to listen", TORCH, "1.10-2.11", STORE, LOG_PORT, 0),
     BECAUSE("The client socket has timed out", TORCH, "2.0-2.11", STORE, LOG_RENDEZVOUS, NO_STORE,
             "rank 0's store did not answer: rank 0 has not started, has ended, or cannot be "
@@ -631,20 +696,30 @@ const struct ni_pattern ni_patterns[] = {
             LOG_RANKS_MISSING, GAVE_UP,
             "rank 0 gave up, because not all ranks had come to its store in time"),
     BECAUSE("network addresses of (%{cannot be retrieved (gai error}", TORCH, "1.10-2.11", NAMES,
-            LOG_RENDEZVOUS, LATE,
+            LOG_NAMES, LATE,
             "the name of rank 0's host does not resolve: the headless Service of that name is "
             "missing, or the pod is not ready and publishNotReadyAddresses is not set"),
     BECAUSE("TCP client failed to connect/validate to host %s - retrying%{failed to recv, got 0}",
-            TORCH, "2.4-2.11", STORE, LOG_RENDEZVOUS, LATE,
+            TORCH, "2.4-2.11", STORE, LOG_PROXY, LATE,
             "rank 0's port accepts a connection and closes it at once, again and again: a sidecar "
             "proxy stands in front of it, or rank 0's store has ended"),
+    BECAUSE("DistNetworkError: Connection reset by peer", TORCH, "2.2-2.11", STORE, LOG_PROXY, 0,
+            "rank 0's port accepts a connection and breaks it off: a sidecar proxy or another "
+            "program stands there, or rank 0's store has ended"),
+    BECAUSE("gaierror: [Errno ", PYTHON, "3", NAMES, LOG_NAMES, 0,
+            "a host's name does not resolve: it is misspelt, the headless Service of that name is "
+            "missing, or the pod is not ready and publishNotReadyAddresses is not set"),
     FAULT("failed to recv, got 0 bytes", TORCH, "2.2-2.9", STORE, LOG_RENDEZVOUS, FOLLOWS | LATE),
     /* gloo/transport/tcp: each rank tells the address of its own host name */
-    BECAUSE(
-        "Gloo connectFullMesh failed", TORCH, "2.3-2.11", ANY, LOG_LIBRARY, 0,
-        "Gloo, torch's library for the CPU, could not connect its ranks: set GLOO_SOCKET_IFNAME "
-        "to the interface that all nodes share; without it each rank tells the address of its "
-        "host name, which may be 127.0.0.1"),
+    BECAUSE("Gloo connectFullMesh failed", TORCH, "2.3-2.11", ANY, LOG_LIBRARY, 0, no_mesh),
+    BECAUSE("gloo/transport/tcp/pair.cc:%d] connect [%s %{refused|timed out|route|unreachable}",
+            GLOO, "log torch 1.8-2.2", ANY, LOG_LIBRARY, 0, no_mesh),
+    BECAUSE("gloo/transport/tcp/%{onnection closed by peer}", GLOO, "log torch 1.8-2.11", RUNNING,
+            LOG_LIBRARY, FOLLOWS,
+            "Gloo lost the other process: that has ended, or the network between them broke"),
+    BECAUSE("Unable to find address for: ", GLOO, "log torch 1.8-2.11", ANY, LOG_LIBRARY, 0,
+            "Gloo finds no address on the interface that GLOO_SOCKET_IFNAME names: the name must "
+            "be one of this node's, as it is, without ^"),
     /* dynamic_rendezvous.py, c10d_rendezvous_backend.py, api.py */
     BECAUSE(
         "has failed to send a keep-alive heartbeat", TORCH, "1.9-2.11", RUNNING, LOG_RENDEZVOUS,
@@ -652,8 +727,8 @@ const struct ni_pattern ni_patterns[] = {
         "torchrun lost its rendezvous store in the middle of the run: the torchrun that hosts it "
         "ended, or was another job's with the same endpoint (each job needs its own port)"),
     BECAUSE("RendezvousConnectionError: ", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, FOLLOWS,
-            "torchrun did not reach its rendezvous store: nobody listens at the endpoint, or it "
-            "cannot be reached"),
+            "torchrun did not get through to its rendezvous store: nobody listens at the endpoint, "
+            "it cannot be reached, or it breaks off"),
     BECAUSE("RendezvousTimeoutError", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
             "not all nodes came to torchrun's rendezvous in time"),
     BECAUSE(
@@ -665,6 +740,12 @@ const struct ni_pattern ni_patterns[] = {
         LOG_LAUNCHER, 0,
         "the launcher could not log in by ssh: no rank was started on that node. Give the user a "
         "key for it, or take a launcher without ssh"),
+    BECAUSE("sshd: %{No such file|not found}", SHELL, "bash, dash", LAUNCHER, LOG_LAUNCHER, 0,
+            "the image has no sshd, by which mpirun starts its ranks on the workers: install an "
+            "SSH server in it"),
+    BECAUSE("/kubexec.sh: %d: ", MPI, "mpi-operator 0.1-0.3", LAUNCHER, LOG_LAUNCHER, 0,
+            "mpirun's way into the workers, kubexec.sh, found no kubectl: no rank was started "
+            "there. The operator's init container brings it (kubectl-delivery)"),
     BECAUSE("Host key verification failed", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
             "ssh does not know the key of that node, so no rank was started on it"),
     BECAUSE(
@@ -678,10 +759,12 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("orted: command not found", SHELL, "bash, Open MPI 1.8-4.1", LAUNCHER, LOG_LAUNCHER, 0,
             "mpirun's daemon, orted, is not in the PATH of the shell that ssh starts on the nodes: "
             "call mpirun by its full path, or with --prefix"),
-    BECAUSE(
-        "A worker died or was killed while executing a task", RAY, "2.3-2.50", RUNNING, LOG_LEFT, 0,
-        "a Ray worker was killed or crashed; the line names its node and pid. Look there for the "
-        "kernel's OOM killer and in its own log"),
+    BECAUSE("A worker died or was killed while executing a task", RAY, "2.3-2.50", RUNNING,
+            LOG_LEFT, 0, worker_died),
+    BECAUSE("Worker exit type: SYSTEM_ERROR", RAY, "2.3-2.50", RUNNING, LOG_LEFT, 0, worker_died),
+    BECAUSE("killed due to the node running low on memory", RAY, "2.3-2.50", RUNNING, LOG_LEFT, 0,
+            "Ray killed a worker because its node had too little memory left: the program needs "
+            "less of it, or the pod's limit is too low"),
     BECAUSE("has been marked dead because the detector has missed", RAY, "2.3-2.50", RUNNING,
             LOG_LEFT, 0, "Ray lost a node: it was stopped, is overloaded, or its network broke"),
     BECAUSE("ORTE was unable to reliably start one or more", MPI, "1.8-4.1", LAUNCHER, LOG_LAUNCHER,
@@ -697,8 +780,8 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE(" DUE TO PREEMPTION", SLURM, "20-25", RUNNING, LOG_LEFT, 0,
             "Slurm ended the job to give its nodes to another one"),
     BECAUSE(
-        "ORTE has lost communication with a remote daemon", MPI, "Open MPI 3.0-4.1", RUNNING,
-        LOG_LEFT, 0,
+        "E has lost communication with a remote daemon", MPI, "Open MPI 3.0-5.0", RUNNING, LOG_LEFT,
+        0,
         "mpirun lost its daemon on the node that the lines after it name: that pod or node ended, "
         "or its network broke"),
     BECAUSE(
@@ -709,6 +792,11 @@ const struct ni_pattern ni_patterns[] = {
         "pmix_init failed", MPI, "Open MPI 4.0-5.0", LAUNCHER, LOG_LIBRARY, 0,
         "PMIx, by which MPI's processes meet, could not begin: the image's PMIx lacks a component "
         "that the launcher's has, or is of another version"),
+    BECAUSE("OMPI was not built with SLURM", MPI, "Open MPI 2.1-4.1", LAUNCHER, LOG_LAUNCHER, 0,
+            "srun started the program, and its Open MPI has no PMI that fits Slurm's: start it by "
+            "mpirun, or by srun --mpi=pmix with an Open MPI that has PMIx"),
+    BECAUSE("PMI2_Init failed to intialize", MPI, "Open MPI 2.1-4.1", LAUNCHER, LOG_LAUNCHER,
+            FOLLOWS, "MPI could not begin under srun: its PMI and Slurm's do not fit each other"),
     BECAUSE(
         "mpi/pmix%{collective timeout}", SLURM, "20-25", LAUNCHER, LOG_LAUNCHER, 0,
         "Slurm's PMIx servers of the nodes do not reach each other: their port is not let through, "
@@ -727,6 +815,17 @@ const struct ni_pattern ni_patterns[] = {
         "Barrier timed out", JAX, "0.4-0.7", STORE, LOG_RANKS_MISSING, 0,
         "JAX's coordination service waited in vain for processes, which the lines name: they did "
         "not start, ended, or do not reach it"),
+    BECAUSE(
+        "heartbeat timeout. This indicates that the remote task", JAX, "0.4-0.7", RUNNING, LOG_LEFT,
+        0,
+        "a process of the JAX job ended or stood still, so that its heartbeat stopped; the line "
+        "names it, and its own log says why"),
+    /* xla/service/rendezvous.cc: it waits on, and says so after ten seconds */
+    BECAUSE(
+        "threads to join the rendezvous, but not all of them arrived", JAX, "0.4-0.7", NETWORK,
+        LOG_TIMEOUT, IN_ORDER,
+        "XLA's threads wait for each other: usually one of them stands in NCCL, whose own lines "
+        "(NCCL_DEBUG=INFO) say where"),
     BECAUSE(
         "GetKeyValue() timed out", JAX, "0.4-0.7", STORE, LOG_RENDEZVOUS, 0,
         "JAX's coordination service has no answer of another process: that did not start, ended, "
@@ -764,6 +863,7 @@ const struct ni_pattern ni_patterns[] = {
     WORDS("CRITICAL", WORD),
     WORDS("Assertion ", 0),
     WORDS("command not found", 0),
+    WORDS(": not found", WEAK),
     WORDS("ailed to ", WEAK),
     WORDS("ould not ", WEAK),
     WORDS("No such file or directory", WEAK),
@@ -821,6 +921,8 @@ static const struct ni_pattern *code_of(const char *exception)
 
 const char *ni_log_meaning(const char *exception)
 {
+    static const char no_program[] =
+        "a program that the job's start needs is not in the image, or not in its PATH";
     static const char unwritten[] =
         "torch could not write a file: usually no space is left on the disk, or in its quota";
     static const char *const words[][2] = {
@@ -844,6 +946,16 @@ const char *ni_log_meaning(const char *exception)
         {"Failed to connect to GCS",
          "Ray's head was not reached: it has not started, its address is wrong, or its port is not "
          "let through"},
+        {"command not found", no_program},
+        {": not found", no_program},
+        {"errno: 111 - Connection refused",
+         "nobody listens at rank 0's port: its store has not started, has ended, or is elsewhere"},
+        {"errno: 113 - No route to host",
+         "rank 0's port is not let through: a NetworkPolicy or firewall, or an address that is no "
+         "longer that pod's"},
+        {"errno: 110 - Connection timed out",
+         "rank 0's host does not answer: its address is wrong, or a NetworkPolicy or firewall "
+         "throws the packets away"},
         {"connect() timed out",
          "rank 0's store did not answer: rank 0 has not started, has ended, or cannot be reached"},
         {"basic_ios::clear: iostream error", unwritten},

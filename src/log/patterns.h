@@ -13,6 +13,7 @@ enum ni_log_take {
     NI_TAKE_DIAG,    /* ranks, communicator, a variable that differs between them */
     NI_TAKE_PROGRAM, /* a program or a launcher printed it: row->flags is an enum ni_log_program */
     NI_TAKE_RESULT,  /* the collectives of nccl-tests have run */
+    NI_TAKE_MILD,    /* a warning by which nothing is lost */
     NI_TAKE_VERSION,
     NI_TAKE_VALUE, /* the variable's name stands before the text, its value after it */
     NI_TAKE_BOOT,
@@ -35,6 +36,7 @@ enum ni_log_library {
     NI_LIBRARY_NCCL,
     NI_LIBRARY_RCCL,
     NI_LIBRARY_GIB,
+    NI_LIBRARY_GLOO,
     NI_LIBRARY_HOROVOD,
     NI_LIBRARY_JAX,
     NI_LIBRARY_LIBC,
@@ -90,6 +92,7 @@ enum ni_log_program {
     NI_PROGRAM_TERM,     /* pid of the launcher, signal */
     NI_PROGRAM_TASK,     /* Slurm: number of the task, how it ended */
     NI_PROGRAM_EXITED,   /* mpirun: rank, pid, host, signal */
+    NI_PROGRAM_CAUGHT,   /* the signal that a handler of UCX or MPI reports, behind "[host:pid" */
     NI_PROGRAM_SIGNAL_4,
     NI_PROGRAM_SIGNAL_7,
     NI_PROGRAM_SIGNAL_8,
@@ -137,6 +140,8 @@ enum {
     /* whole words: no letter, digit, '_' or '=' stands beside them */
     WORD = 32768,
     IN_ORDER = 65536, /* harmless if all ranks ended in order and nothing failed */
+    /* the line is not what the rows of other libraries take it for: none of them counts */
+    ALONE = 131072,
     /* those by which other lines of the log may make it harmless */
     NI_PATTERN_DEPENDS = NO_GDR | WHY | LATE | OF_NET | IF_FAILED | NI_PATTERN_LAST | IN_ORDER
 };

@@ -398,6 +398,16 @@ static void take_term(const struct ni_log_line *l, const struct ni_found *f)
     note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
 }
 
+/* Returns true if the last note is of an end that this line tells. */
+static bool has_told_end(const struct ni_log_line *l)
+{
+    const struct ni_log *log = l->log;
+    const struct ni_log_note *last = log->n_note > 0 ? &log->note[log->n_note - 1] : NULL;
+
+    return last && last->said == NI_SAID_END && last->quote.file == log->file &&
+           last->quote.line == (uint32_t)log->line;
+}
+
 /* Notes a signal that the words of the row stand for. */
 static void note_signal(const struct ni_log_line *l, const struct ni_found *f)
 {
@@ -407,9 +417,37 @@ static void note_signal(const struct ni_log_line *l, const struct ni_found *f)
     };
     const int number = numbers[f->row->flags];
     int rank = -1;
+
+    if (has_told_end(l))
+        return;
     const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
     (void)note_end(l, f->at, stream, rank, -1, -number);
+}
+
+/* Returns the pid of "[host:pid" in front of `at`; -1: none stands there. */
+static int pid_before(const struct ni_log_line *l, const char *at)
+{
+    const char *open = memrchr(l->p, '[', (size_t)(at - l->p));
+    const char *colon = open ? memchr(open, ':', (size_t)(at - open)) : NULL;
+    struct ni_span digits = {colon ? colon + 1 : at, 0};
+
+    while (digits.p + digits.n < at && ni_is_digit(digits.p[digits.n]))
+        digits.n++;
+    return digits.n > 0 ? signed_number(digits) : -1;
+}
+
+/* Notes a crash that the process's own handler reports. Other signals may be caught and survived. */
+static void note_caught(const struct ni_log_line *l, const struct ni_found *f)
+{
+    static const int crashes[] = {4, 6, 7, 8, 11};
+    const int number = signed_number(f->capture[0]);
+    int rank = -1;
+    const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
+
+    for (size_t i = 0; i < NI_COUNT(crashes); i++)
+        if (crashes[i] == number)
+            (void)note_end(l, f->at, stream, rank, pid_before(l, f->at), -number);
 }
 
 /* A number in a line: where it ends, and what it is. */
@@ -453,6 +491,8 @@ static struct number number_at(const char *p, const char *end)
     }
     p = behind_exponent(p, end);
     if (p < end && *p == '%')
+        p++;
+    if (p < end && *p == '.' && (p + 1 == end || p[1] == ' ')) /* a full stop */
         p++;
     if (p == end || strchr(" \t,;)]}|", *p))
         n.end = p;
@@ -510,11 +550,24 @@ static bool is_mild(struct ni_span line)
     return false;
 }
 
+/* Returns true if the line is of level ERROR of TensorFlow and XLA: "2024-10-09 15:47:38.5: E
+   external/xla/a.cc:38] ". */
+static bool is_xla_error(const char *p, const char *end)
+{
+    const size_t n = end - p > 40 ? 40 : (size_t)(end - p);
+    const char *level = memmem(p, n, ": E ", 4);
+    const char *blank = level ? memchr(level + 4, ' ', (size_t)(end - level - 4)) : NULL;
+
+    return n > 0 && ni_is_digit(*p) && blank && blank[-1] == ']';
+}
+
 bool ni_log_is_glog_error(const char *p, const char *end)
 {
     static const char form[] = "0000 00:00:00";
     const size_t n = sizeof(form) - 1;
 
+    if (is_xla_error(p, end))
+        return true;
     if (end - p <= (ptrdiff_t)n || (*p != 'E' && *p != 'F'))
         return false;
     for (size_t i = 0; i < n; i++)
@@ -644,6 +697,9 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
     case NI_PROGRAM_DIED:
     case NI_PROGRAM_EXITED:
         take_ended(l, f);
+        break;
+    case NI_PROGRAM_CAUGHT:
+        note_caught(l, f);
         break;
     case NI_PROGRAM_TERM:
         take_term(l, f);

@@ -17,7 +17,7 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f);
 /* Notes a line, which no other pattern knows, that says at this place that something failed. weak: in
    words that also stand in lines that do not matter. */
 void ni_log_take_error(const struct ni_log_line *l, const char *at, bool weak);
-/* Returns true if the line is of glog's level ERROR or FATAL: "E0110 16:55:35". */
+/* Returns true if the line is of glog's level ERROR or FATAL, "E0110 16:55:35", or XLA's. */
 bool ni_log_is_glog_error(const char *p, const char *end);
 /* Ends a traceback if the line does not belong to it. Called for each line before its patterns are
    taken. */

@@ -21,17 +21,6 @@
 
 /* ---- the ranks ---- */
 
-static bool is_alike(const struct ni_log_rank *r, const struct ni_log_rank *q)
-{
-    const struct ni_log_rank *p = r->process, *o = q->process;
-    const ni_log_text version = p->value[NI_LOG_VERSION], other = o->value[NI_LOG_VERSION];
-
-    return p->network == o->network && (version == other || version == 0 || other == 0) &&
-           p->gid_index == o->gid_index && p->hcas == o->hcas && r->is == q->is &&
-           r->complete == q->complete && r->aborted == q->aborted && r->ended == q->ended &&
-           (r->gdr == 0) == (q->gdr == 0);
-}
-
 static const char *state_of(const struct ni_log_rank *r)
 {
     if (r->ended)
@@ -45,6 +34,16 @@ static const char *state_of(const struct ni_log_rank *r)
     if (r->complete)
         return "ready";
     return "";
+}
+
+static bool is_alike(const struct ni_log_rank *r, const struct ni_log_rank *q)
+{
+    const struct ni_log_rank *p = r->process, *o = q->process;
+    const ni_log_text version = p->value[NI_LOG_VERSION], other = o->value[NI_LOG_VERSION];
+
+    return p->network == o->network && (version == other || version == 0 || other == 0) &&
+           p->gid_index == o->gid_index && p->hcas == o->hcas && r->is == q->is &&
+           strcmp(state_of(r), state_of(q)) == 0 && (r->gdr == 0) == (q->gdr == 0);
 }
 
 /* Ranks that are alike: one row of the table. */

@@ -300,7 +300,7 @@ static void take_words(struct ni_log_line *l)
         memcpy(p->last, message.p, n);
         p->last[n] = '\0';
     }
-    if (!l->warn || p->warn.file != 0)
+    if (!l->warn || l->mild || p->warn.file != 0)
         return;
     p->warn = (struct ni_log_quote){
         .file = l->log->file,
@@ -413,9 +413,11 @@ static void take_progress(struct ni_log_line *l, const struct ni_found *f)
         take_mark(l, what);
 }
 
-/* Returns false for a general pattern of a fault, if another one knows the line. */
+/* Returns false for a pattern of a fault, if another one knows the line better. */
 static bool counts(const struct ni_log_line *l, const struct ni_pattern *row)
 {
+    if (l->alone && row != l->alone && row->take == NI_TAKE_FAULT)
+        return false;
     return row->take != NI_TAKE_FAULT || (row->flags & GENERAL) == 0 || l->own == 0;
 }
 
@@ -469,6 +471,7 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
     case NI_TAKE_STEP:
         take_progress(l, f);
         break;
+    case NI_TAKE_MILD:
     case NI_TAKE_ERROR: /* ni_log_take_line takes it, if nothing else knows the line */
         break;
     }
