@@ -176,13 +176,29 @@ static int take_option_word(struct ni_context *ctx, const char *text, const char
     return 0;
 }
 
-int ni_args_parse(struct ni_context *ctx, char *const word[])
+/* Verbs whose options may also stand behind an operand: `log job.log --json`. What follows the first
+   operand of `run` is the command's, and that of `explain` a text. */
+enum { MIXED = NI_VERB_LOG | NI_VERB_INSTALL };
+
+int ni_args_parse(struct ni_context *ctx, char *word[])
 {
-    /* the loop ends at the first operand, because the words after it belong to the command */
-    while (*word && (*word)[0] == '-' && (*word)[1] != '\0') {
+    const bool mixed = (ctx->verb & MIXED) != 0;
+    char **operand = word; /* behind the last operand that was found: before the next word */
+
+    ctx->operands = word;
+    while (*word) {
+        const bool is_operand = (*word)[0] != '-' || (*word)[1] == '\0';
         bool uses_next;
         int status;
 
+        if (is_operand && !mixed)
+            break;
+        if (is_operand) {
+            *operand = *word;
+            operand++;
+            word++;
+            continue;
+        }
         if (strcmp(*word, "--") == 0) {
             ctx->separator = true;
             word++;
@@ -196,7 +212,16 @@ int ni_args_parse(struct ni_context *ctx, char *const word[])
             return status;
         word += uses_next ? 2 : 1;
     }
-    ctx->operands = word;
+    if (operand == ctx->operands) {
+        ctx->operands = word;
+        return 0;
+    }
+    while (*word) {
+        *operand = *word;
+        operand++;
+        word++;
+    }
+    *operand = NULL;
     return 0;
 }
 

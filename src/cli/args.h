@@ -11,8 +11,9 @@
 /* Both functions read options of ctx->verb that ctx->taken lacks, and add them there. They return
    0, or an exit status after saying what is wrong. */
 
-/* Reads the command line, up to `--` or the first operand. */
-int ni_args_parse(struct ni_context *ctx, char *const word[]);
+/* Reads the command line, up to `--` or the first operand; of verbs that take files also the options
+   between and behind them. Moves these operands together, at the begin of word, for ctx->operands. */
+int ni_args_parse(struct ni_context *ctx, char *word[]);
 /* Whose variables they are: this process's, or those of a recording, of which only the options of
    the plan are read. */
 enum ni_env_of { NI_ENV_OWN, NI_ENV_RECORDED };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/flow.h"
+#include "nccl_init/base.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 #include "preflight/report.h"
@@ -15,7 +16,7 @@
 #include "print/svg.h"
 #include "rail/step.h"
 
-enum { LEFT = 24, TOP = 110, ROWS = 64 /* at most, up to 1024 pods */, MARK = 12 };
+enum { LEFT = 24, ROWS = 64 /* at most, up to 1024 pods */, MARK = 12, LINE = 18 };
 
 /* The shape and colour of a mark, by verdict. */
 static const struct {
@@ -25,8 +26,8 @@ static const struct {
     [NI_RAIL_GONE] = {"#999999", "M3 6a3 3 0 1 0 6 0a3 3 0 1 0-6 0"},
     [NI_RAIL_UNTRIED] = {"#ffffff", "M3 6h6"},
     [NI_RAIL_GOOD] = {"#56b4e9", ""},
-    [NI_RAIL_SLOW] = {"#f0e442", "M2.5 3.5h7L6 9.5z"},
-    [NI_RAIL_LOSSY] = {"#e69f00", "M2.5 9.5h7L6 3.5z"},
+    [NI_RAIL_SLOW] = {"#e69f00", "M2.5 3.5h7L6 9.5z"},
+    [NI_RAIL_LOSSY] = {"#f0e442", "M2.5 9.5h7L6 3.5z"},
     [NI_RAIL_PATH] = {"#cc79a7", "M2 10L10 2"},
     [NI_RAIL_FAILED] = {"#d55e00", "M2.5 2.5l7 7m0-7l-7 7"},
 };
@@ -73,7 +74,16 @@ static void put_verdict_legend(struct ni_text *out, unsigned y)
 
 /* ---- pods by pods ---- */
 
-enum { SIDE = 512, /* of a square, at most */ DOT = 8, SMALLEST = 3, SQUARES = 4 /* in a row */ };
+enum {
+    SIDE = 512, /* of a square, at most */
+    DOT = 8,
+    SMALLEST = 3,
+    SQUARES = 4,      /* in a row */
+    AXIS = LEFT + 12, /* room for the numbers beside a square */
+    TITLE = 56,       /* above and below it */
+    PAIR_LEGEND = 52,
+    SQUARE_GAP = 64 /* from a square to the next */
+};
 
 /* Returns the round that is drawn: the last of all pods. UINT32_MAX: there was none. */
 static unsigned drawn_round(const struct ni_job *job)
@@ -91,13 +101,15 @@ static unsigned side_of(const struct ni_job *job)
     return job->ranks * DOT < SIDE ? job->ranks * DOT : SIDE;
 }
 
-/* Returns how far down the squares reach. */
+/* Returns how far down the squares reach, with their legend. */
 static unsigned squares_height(const struct ni_job *job)
 {
     const unsigned rows = (job->n_rail + SQUARES - 1) / SQUARES;
 
-    return drawn_round(job) == UINT32_MAX ? 0 : rows * (side_of(job) + 40);
+    return drawn_round(job) == UINT32_MAX ? 0 : PAIR_LEGEND + rows * (side_of(job) + TITLE);
 }
+
+enum { SLOW_PERCENT = 70 /* of the median: docs/reference/preflight.md, job.rail.slow */ };
 
 /* Returns the colour of a pair: by its verdict, and of good ones by its share of the median. */
 static const char *colour_of(const struct ni_pair_result *x)
@@ -110,11 +122,55 @@ static const char *colour_of(const struct ni_pair_result *x)
 
     if (x->step != NI_PAIR_DONE || worst >= NI_PATH_LOSSY)
         return styles[NI_RAIL_FAILED].colour;
-    if (worst == NI_PATH_SLOW)
+    if (worst == NI_PATH_SLOW || percent < SLOW_PERCENT)
         return styles[NI_RAIL_SLOW].colour;
     if (worst == NI_PATH_ONCE)
         return styles[NI_RAIL_PATH].colour;
     return blue[(percent >= 80) + (percent >= 90) + (percent >= 95)];
+}
+
+/* Draws the numbers of pods on the left and the upper side of a square. */
+static void put_axes(struct ni_text *out, const struct ni_job *job, unsigned x0, unsigned y0)
+{
+    enum { TICKS = 8 };
+    const unsigned side = side_of(job), step = (job->ranks + TICKS - 1) / TICKS;
+
+    for (unsigned p = 0; p < job->ranks && step > 0; p += step) {
+        const unsigned at = p * side / job->ranks;
+        struct ni_text t = NI_TEXT(16);
+
+        ni_put_u64(&t, p);
+        ni_put_svg_text(out, x0 + at, y0 - 4, t.buf);
+        ni_put_svg_text(out, x0 - LEFT - 4, y0 + at + 10, t.buf);
+    }
+}
+
+/* Draws what the colours of the squares mean. */
+static void put_pair_legend(struct ni_text *out, unsigned y)
+{
+    static const struct {
+        const char *colour, *words;
+    } rows[] = {
+        {"#56b4e9", "95 % of the median or more"},
+        {"#88caef", "90 %"},
+        {"#b9dff5", "80 %"},
+        {"#e3f2fb", "70 %"},
+    };
+    static const enum ni_rail_verdict bad[] = {NI_RAIL_SLOW, NI_RAIL_PATH, NI_RAIL_FAILED};
+    static const char *const words[] = {"less, or a slow path", "passed when tried again",
+                                        "failed"};
+    unsigned x = LEFT;
+
+    for (unsigned i = 0; i < NI_COUNT(rows) + NI_COUNT(bad); i++) {
+        const bool good = i < NI_COUNT(rows);
+        const unsigned k = good ? i : i - (unsigned)NI_COUNT(rows);
+        const char *name = good ? rows[k].words : words[k];
+
+        ni_putf(out, "<rect x=\"%u\" y=\"%u\" width=\"11\" height=\"11\" fill=\"%s\"/>", x, y - 10,
+                good ? rows[k].colour : styles[bad[k]].colour);
+        ni_put_svg_text(out, x + 17, y, name);
+        x += 44 + 7 * (unsigned)strlen(name);
+    }
 }
 
 /* Draws one square: each pair of the round stands in the row of the pod that writes, and in the
@@ -148,13 +204,21 @@ static void put_squares(struct ni_text *out, const struct ni_job *job, unsigned 
 {
     const unsigned round = drawn_round(job);
 
-    for (unsigned r = 0; r < job->n_rail && round != UINT32_MAX; r++) {
-        const unsigned x = LEFT + r % SQUARES * (side_of(job) + LEFT + 140);
-        const unsigned y = top + r / SQUARES * (side_of(job) + 40) + 20;
-        struct ni_text t = NI_TEXT(64);
+    if (round == UINT32_MAX)
+        return;
+    struct ni_text title = NI_TEXT(96);
 
-        ni_putf(&t, "rail %u: who with whom, round %u", r, round + 1);
-        ni_put_svg_text(out, x, y - 6, t.buf);
+    ni_putf(&title, "Round %u: the pod of a row writes to the pod of a column.", round + 1);
+    ni_put_svg_text(out, LEFT, top + 10, title.buf);
+    put_pair_legend(out, top + 10 + LINE);
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        const unsigned x = LEFT + AXIS + r % SQUARES * (side_of(job) + SQUARE_GAP);
+        const unsigned y = top + PAIR_LEGEND + r / SQUARES * (side_of(job) + TITLE) + 34;
+        struct ni_text t = NI_TEXT(24);
+
+        ni_putf(&t, "rail %u", r);
+        ni_put_svg_text(out, x - AXIS, y - 20, t.buf);
+        put_axes(out, job, x, y);
         put_square(out, job, r, x, y);
     }
 }
@@ -163,6 +227,7 @@ static void put_squares(struct ni_text *out, const struct ni_job *job, unsigned 
 
 /* Where the parts of the picture are. */
 struct layout {
+    unsigned top;    /* the upper side of the first row of pods */
     unsigned across; /* pods side by side in a row */
     bool named;      /* one pod in a row, with its name */
     unsigned first;  /* the left side of the first rail's column */
@@ -171,19 +236,20 @@ struct layout {
     unsigned width, height;
 };
 
-static struct layout lay_out(const struct ni_job *job)
+/* lines: of the sentence above the picture. */
+static struct layout lay_out(const struct ni_job *job, unsigned lines)
 {
     const unsigned n_square = job->n_rail < SQUARES ? job->n_rail : SQUARES;
-    const unsigned squares_width = n_square * (side_of(job) + LEFT + 140) + LEFT;
-    struct layout l = {.across = 1, .width = 860};
+    const unsigned squares_width = LEFT + n_square * (side_of(job) + SQUARE_GAP);
+    struct layout l = {.top = 92 + lines * LINE, .across = 1, .width = 860};
 
     while ((job->ranks + l.across - 1) / l.across > ROWS)
         l.across *= 2;
     l.named = l.across == 1;
     l.first = LEFT + (l.named ? 300 : 44);
     l.row = l.named ? 20 : MARK;
-    l.column = l.named ? 60 : l.across * MARK + 16;
-    l.squares = TOP + (job->ranks + l.across - 1) / l.across * l.row + LEFT;
+    l.column = l.named ? 84 : l.across * MARK + 16;
+    l.squares = l.top + (job->ranks + l.across - 1) / l.across * l.row + LEFT;
     l.height = l.squares + squares_height(job);
     const unsigned table_width = l.first + job->n_rail * l.column + LEFT;
     if (l.width < table_width)
@@ -197,13 +263,13 @@ static struct layout lay_out(const struct ni_job *job)
 static void put_pod_rows(struct ni_text *out, const struct ni_job *job, const struct layout *l)
 {
     for (unsigned r = 0; r < job->n_rail; r++) {
-        struct ni_text t = NI_TEXT(24);
+        struct ni_text t = NI_TEXT(32);
 
-        ni_putf(&t, "rail %u", r);
-        ni_put_svg_text(out, l->first + r * l->column, TOP - 8, t.buf);
+        ni_putf(&t, l->named ? "rail %u, Gb/s" : "rail %u", r);
+        ni_put_svg_text(out, l->first + r * l->column, l->top - 8, t.buf);
     }
     for (unsigned p = 0; p < job->ranks; p++) {
-        const unsigned x = l->first + p % l->across * MARK, y = TOP + p / l->across * l->row;
+        const unsigned x = l->first + p % l->across * MARK, y = l->top + p / l->across * l->row;
         struct ni_text t = NI_TEXT(600);
 
         ni_putf(&t, l->named ? "%u  " : "%u", p);
@@ -216,22 +282,64 @@ static void put_pod_rows(struct ni_text *out, const struct ni_job *job, const st
     }
 }
 
+enum { LETTERS = 110 /* of a line of the sentence */, MOST_LINES = 12 };
+
+/* Returns the length of the next line of the sentence: up to a blank, if one is near. */
+static size_t next_line(const char *rest)
+{
+    size_t n = strlen(rest);
+
+    if (n <= LETTERS)
+        return n;
+    for (n = LETTERS; n > LETTERS / 2; n--) {
+        if (rest[n] == ' ')
+            return n;
+    }
+    return LETTERS;
+}
+
+/* Puts the sentence, in lines; the first word, the verdict, has its colour. Returns the number of
+   lines. out NULL: only counts them. */
+static unsigned put_sentence(struct ni_text *out, const char *sentence, enum ni_outcome outcome)
+{
+    const char *colour = outcome == NI_JOB_BAD ? "#c00000" : "#000000", *rest = sentence;
+    unsigned lines = 0;
+
+    while (*rest && lines < MOST_LINES) {
+        const size_t n = next_line(rest);
+        struct ni_text line = NI_TEXT(4 * LETTERS + 8);
+
+        ni_put_quoted(&line, rest, n, n);
+        rest += n;
+        rest += *rest == ' ';
+        if (out) {
+            ni_putf(out, "<g fill=\"%s\" font-weight=\"%s\">", lines == 0 ? colour : "#000000",
+                    lines == 0 ? "bold" : "normal");
+            ni_put_svg_text(out, LEFT, 30 + lines * LINE, line.buf);
+            ni_put(out, "</g>\n");
+        }
+        lines++;
+    }
+    return lines;
+}
+
 void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
 {
-    enum { LETTERS = 110 /* of the sentence */ };
-    const struct layout l = lay_out(verdict->job);
-    struct ni_text sentence = NI_TEXT(1024), head = NI_TEXT(1024);
+    struct ni_text sentence = NI_TEXT(1024);
 
     ni_putf(&sentence, "preflight: %s", verdict->line);
-    ni_put_quoted(&head, sentence.buf, sentence.len, LETTERS);
+
+    const unsigned lines = put_sentence(NULL, sentence.buf, verdict->outcome);
+    const struct layout l = lay_out(verdict->job, lines);
+
     ni_putf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
             "height=\"%u\" font-family=\"sans-serif\" font-size=\"12\">\n<title>",
             l.width, l.height, l.width, l.height);
     ni_put_xml(out, sentence.buf);
     ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
-    ni_put_svg_text(out, LEFT, 30, head.buf);
-    put_verdict_legend(out, 60);
+    put_sentence(out, sentence.buf, verdict->outcome);
+    put_verdict_legend(out, 42 + lines * LINE);
     put_pod_rows(out, verdict->job, &l);
     put_squares(out, verdict->job, l.squares);
     ni_put(out, "</svg>\n");

@@ -4,8 +4,10 @@
 usage: gallery.py [--bless]     --bless writes them
 
 For each node that the page has a heading for: doctor, plan and topo, with the environment of the golden case of that name.
+Beside them a preflight, a log, and a fault before and after it is mended.
 """
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import pathlib
 import re
@@ -17,8 +19,10 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path.cwd() / os.environ.get("NCCL_INIT", ROOT / "build/static/nccl-init")
 sys.path.insert(0, str(ROOT / "tests/tools"))
-import terminal  # noqa: E402 (its folder is known only now)
+import moving  # noqa: E402 (its folder is known only now)
+import terminal  # noqa: E402
 
+JOB = pathlib.Path.cwd() / os.environ.get("NCCL_INIT_TOOLS", PROGRAM.parent / "tests") / "job"
 PAGE = ROOT / "docs/start/gallery.md"
 PICTURES = ROOT / "docs/pictures"
 
@@ -29,13 +33,33 @@ def environment(node):
     return dict(line.split("=", 1) for line in lines if "=" in line) | {"COLUMNS": "100"}
 
 
+def screen(words, env, before=""):
+    """What the terminal shows of a command. before: what the reader types before nccl-init."""
+    done = subprocess.run([PROGRAM, *words, "--color=always"], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    return terminal.picture(f"$ {before}nccl-init {' '.join(words)}", done.stdout + done.stderr)
+
+
+def preflight(case, form):
+    """The report of pods that a case plays (tests/preflight/run)."""
+    return subprocess.run([JOB, f"tests/preflight/{case}/case", form], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def others():
+    """(name, content) of each picture that is of no one node."""
+    yield "preflight.svg", moving.picture(json.loads(preflight("picture", "json")))
+    yield "preflight-report.svg", preflight("slow-many", "svg")
+    yield "log.svg", screen(["log", "tests/log/ib-memlock/0.log", "tests/log/ib-memlock/1.log"], {"COLUMNS": "100"})
+    words = ["doctor", "--root", "tests/nodes/gid-sparse-4.tree"]
+    env = environment("user-gid-wrong")
+    index = {"NCCL_IB_GID_INDEX": env.pop("NCCL_IB_GID_INDEX")}
+    yield "fault-before.svg", screen(words, env | index, "NCCL_IB_GID_INDEX=3 ")
+    yield "fault-after.svg", screen(words, env)
+
+
 def pictures(node):
     """(name, content) of each picture of the node."""
     for verb in ("doctor", "plan"):
-        words = [verb, "--root", f"tests/nodes/{node}.tree"]
-        done = subprocess.run([PROGRAM, *words, "--color=always"], cwd=ROOT, env=environment(node), capture_output=True,
-                              text=True, check=False)
-        yield f"{node}-{verb}.svg", terminal.picture(f"$ nccl-init {' '.join(words)}", done.stdout + done.stderr)
+        yield f"{node}-{verb}.svg", screen([verb, "--root", f"tests/nodes/{node}.tree"], environment(node))
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "topo.svg")
         subprocess.run([PROGRAM, "topo", "--root", f"tests/nodes/{node}.tree", f"--svg={path}"], cwd=ROOT,
@@ -48,8 +72,8 @@ def main():
     nodes = re.findall(r"^## .*\(`([a-z0-9-]+)`\)$", page, re.MULTILINE)
     failures = 0
     made = {"architecture.svg"}  # by hand
-    for node in nodes:
-        for name, content in pictures(node):
+    for made_of in [others(), *map(pictures, nodes)]:
+        for name, content in made_of:
             made.add(name)
             path = PICTURES / name
             if f"(../pictures/{name})" not in page:

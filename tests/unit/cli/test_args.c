@@ -42,6 +42,32 @@ static void test_stops(void **state)
     assert_true(context.help);
 }
 
+/* Options of verbs that take files may stand behind a file; the command of `run` and a text keep
+   theirs. */
+static void test_mixed(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NI_VERB_LOG, "a --json b --color never c"), 0);
+    assert_true(options->json);
+    assert_string_equal(context.operands[0], "a");
+    assert_string_equal(context.operands[1], "b");
+    assert_string_equal(context.operands[2], "c");
+    assert_null(context.operands[3]);
+    assert_int_equal(parse(NI_VERB_LOG, "a -- --json b"), 0);
+    assert_string_equal(context.operands[1], "--json");
+    assert_string_equal(context.operands[2], "b");
+    assert_null(context.operands[3]);
+    assert_int_equal(parse(NI_VERB_LOG, "- --json"), 0);
+    assert_string_equal(context.operands[0], "-");
+    assert_null(context.operands[1]);
+    assert_int_equal(parse(NI_VERB_LOG, "a --jsn"), 125);
+    assert_int_equal(parse(NI_VERB_INSTALL, "dir --file"), 0);
+    assert_string_equal(context.operands[0], "dir");
+    assert_null(context.operands[1]);
+    assert_int_equal(parse(NI_VERB_EXPLAIN, "bad --json here"), 0);
+    assert_string_equal(context.operands[1], "--json");
+}
+
 static void test_forms(void **state)
 {
     (void)state;
@@ -301,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_preflight, reset),
         cmocka_unit_test_setup(test_stops, reset),
+        cmocka_unit_test_setup(test_mixed, reset),
         cmocka_unit_test_setup(test_forms, reset),
         cmocka_unit_test_setup(test_wrong, reset),
         cmocka_unit_test_setup(test_policy, reset),
