@@ -63,24 +63,26 @@ for user in root nobody; do
         skip "as nobody" "this is not root"
         continue
     fi
-    rm -rf "$dir/home" "$dir/a prefix"
+    rm -rf "${dir:?}/home" "$dir/a prefix"
     mkdir -p "$dir/home" "$dir/a prefix/bin"
     echo mine >"$dir/a prefix/bin/mine"
     [ "$user" = root ] || chown -R 65534 "$dir/home" "$dir/a prefix"
     before=$(listing "$dir/a prefix")
-    as $user 0.0.9 --prefix "$dir/a prefix"
+    as "$user" 0.0.9 --prefix "$dir/a prefix"
     same "$user: installed" "0 yes" "$status $([ -f "$dir/a prefix/share/doc/nccl-init/of-old-alone" ] && echo yes)"
-    as $user 0.1.0 --prefix "$dir/a prefix"
+    as "$user" 0.1.0 --prefix "$dir/a prefix"
     same "$user: over an older one" 0 "$status"
     same "$user: what only the older one had is gone" no "$([ -e "$dir/a prefix/share/doc/nccl-init/of-old-alone" ] || echo no)"
     same "$user: the program" "" "$(cmp "$bin" "$dir/a prefix/bin/nccl-init" 2>&1)"
     same "$user: its mode" 755 "$(stat -c %a "$dir/a prefix/bin/nccl-init")"
     matches "$user: it says that it is not in PATH" "*is not in PATH*" "$(cat "$dir/out")"
-    as $user 0.1.0 --prefix "$dir/a prefix" --uninstall
+    as "$user" 0.1.0 --prefix "$dir/a prefix" --uninstall
     same "$user: uninstalled" "0 mine" "$status $(cat "$dir/a prefix/bin/mine")"
     same "$user: no file of ours is left" "" "$(find "$dir/a prefix" -name '*nccl-init*' | head -n 3)"
-    same "$user: no file is lost" "" "$(listing "$dir/a prefix" | printf '%s\n' "$before" | grep -vxF "$(listing "$dir/a prefix")")"
-    as $user 0.1.0 --prefix "$dir/a prefix" --uninstall
+    same "$user: no file is lost" "" "$(printf '%s\n' "$before" | while IFS= read -r file; do
+        [ -e "$dir/a prefix/$file" ] || echo "$file"
+    done)"
+    as "$user" 0.1.0 --prefix "$dir/a prefix" --uninstall
     same "$user: nothing to uninstall" 1 "$status"
 done
 if [ "$(id -u)" != 0 ] || setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null; then
