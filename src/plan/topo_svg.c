@@ -27,11 +27,12 @@ enum {
     HIGH = 22, /* of a row's box */
     NUMA_WIDE = 74,
     BRIDGE_WIDE = 84,
-    STEP = 18,       /* of one function on the way down */
-    NARROWEST = 470, /* of the boxes */
-    LETTER = 7,      /* width, on average, in a wide font */
-    FARTHEST = 172,  /* a line goes to the right */
-    TIES_WIDE = 230, /* lines and distances */
+    STEP = 18,               /* of one function on the way down */
+    NARROWEST = 470,         /* of the boxes */
+    NARROWEST_PICTURE = 860, /* room for the legend */
+    LETTER = 7,              /* width, on average, in a wide font */
+    FARTHEST = 172,          /* a line goes to the right */
+    TIED = 3,                /* HCAs that are named beside a GPU, at most */
     MAX_ROWS = NI_MAX_GPU + NI_MAX_HCA
 };
 
@@ -44,6 +45,8 @@ struct picture {
     struct row row[MAX_ROWS];
     unsigned n, deepest;
     unsigned box, box_wide; /* where the boxes begin, and how wide they are */
+    unsigned words;         /* where the words about the lines begin, right of them */
+    unsigned wide;          /* the whole */
 };
 
 /* ---- rows, in the order of the tree ---- */
@@ -208,10 +211,14 @@ static void put_hca_words(struct ni_text *t, const struct ni_view *view, const s
     }
     ni_put(t, ", ");
     ni_put_hca_address(t, hca);
-    if (!ni_is_allocated(hca))
+    if (!ni_is_allocated(hca)) {
         ni_put(t, ", not the pod's");
-    else if (!mixed)
+        return;
+    }
+    if (!mixed)
         ni_put(t, chosen > 0 ? ", chosen" : ", left out");
+    if (chosen == 0 && hca->n_port > 0 && view->plan->port[hca->first_port].why[0])
+        ni_putf(t, ": %s", view->plan->port[hca->first_port].why);
 }
 
 static void put_gpu_words(struct ni_text *t, const struct ni_gpu *gpu, int number)
@@ -235,7 +242,7 @@ static void fit_boxes(struct picture *p, const struct ni_view *view)
 {
     p->box_wide = NARROWEST;
     for (unsigned i = 0; i < p->n; i++) {
-        struct ni_text words = NI_TEXT(400);
+        struct ni_text words = NI_TEXT(800);
 
         put_row_words(&words, view, &p->row[i]);
         const unsigned wide = (unsigned)words.len * LETTER + 2 * 8;
@@ -260,7 +267,7 @@ static void put_boxes(struct ni_text *out, const struct picture *p, const struct
 {
     for (unsigned i = 0; i < p->n; i++) {
         const struct row *row = &p->row[i];
-        struct ni_text words = NI_TEXT(400);
+        struct ni_text words = NI_TEXT(800);
 
         put_row_words(&words, view, row);
         ni_putf(out, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%d\" rx=\"3\" %s/>\n", p->box,
@@ -314,45 +321,74 @@ static void put_tie(struct ni_text *out, const struct picture *p, int from, int 
             x, y1, control, y1, control, y2, x, y2);
 }
 
-/* Draws the lines of a GPU. Its distances stand beside it, each once. */
-static void put_ties_of(struct ni_text *out, const struct picture *p, const struct ni_view *view,
-                        unsigned row, unsigned x)
+/* Puts the distances of a GPU's lines, and the HCAs to which they lead: "PXB mlx5_6, SYS mlx5_7".
+   Nothing, if it has no line. */
+static void put_tie_words(struct ni_text *t, const struct picture *p, const struct ni_view *view,
+                          unsigned row)
 {
-    struct ni_text words = NI_TEXT(80);
-    unsigned seen = 0;
+    unsigned n = 0;
+    int last = -1;
 
     for (unsigned k = 0; k < view->plan->n_chosen; k++) {
         const int to = tied_to(p, view, row, k);
 
-        if (to < 0)
+        if (to < 0 || to == last)
             continue;
-        const enum ni_distance d = view->plan->distance[p->row[row].gpu][p->row[to].hca];
+        last = to;
+        n++;
+        if (n > TIED)
+            continue;
+        const int hca = p->row[to].hca;
+        const enum ni_distance d = view->plan->distance[p->row[row].gpu][hca];
 
-        put_tie(out, p, (int)row, to);
-        if ((seen >> d & 1) == 0)
-            ni_putf(&words, "%s%s", seen ? ", " : "", ni_distance_text(d));
-        seen |= 1U << d;
+        ni_putf(t, "%s%s ", n > 1 ? ", " : "", ni_distance_text(d));
+        ni_quote(t, view->inv->hca[hca].name);
     }
-    if (seen)
-        ni_put_svg_text(out, x, TOP + row * ROW + 15, words.buf);
+    if (n > TIED)
+        ni_putf(t, " and %u more", n - TIED);
 }
 
-/* Draws the lines of all GPUs. The distances make a column right of all lines, so that no line
-   crosses them. */
-static void put_ties(struct ni_text *out, const struct picture *p, const struct ni_view *view)
+/* Finds where the words about the lines begin, right of all lines so that none crosses them, and how
+   wide the picture is. */
+static void fit_words(struct picture *p, const struct ni_view *view)
 {
-    int far = 0;
+    unsigned far = 0, longest = 0;
 
     for (unsigned i = 0; i < p->n; i++) {
+        struct ni_text words = NI_TEXT(400);
+
         for (unsigned k = 0; k < view->plan->n_chosen; k++) {
             const int to = tied_to(p, view, i, k);
 
-            if (to >= 0 && reach((int)i, to) > far)
-                far = reach((int)i, to);
+            if (to >= 0 && (unsigned)reach((int)i, to) > far)
+                far = (unsigned)reach((int)i, to);
         }
+        put_tie_words(&words, p, view, i);
+        if (words.len > longest)
+            longest = (unsigned)words.len;
     }
-    for (unsigned i = 0; i < p->n; i++)
-        put_ties_of(out, p, view, i, p->box + p->box_wide + (unsigned)far + 8);
+    p->words = p->box + p->box_wide + far + 8;
+    p->wide = p->words + longest * LETTER + LEFT;
+    if (p->wide < NARROWEST_PICTURE)
+        p->wide = NARROWEST_PICTURE;
+}
+
+/* Draws the lines of all GPUs, and puts their words beside the GPUs. */
+static void put_ties(struct ni_text *out, const struct picture *p, const struct ni_view *view)
+{
+    for (unsigned i = 0; i < p->n; i++) {
+        struct ni_text words = NI_TEXT(400);
+
+        for (unsigned k = 0; k < view->plan->n_chosen; k++) {
+            const int to = tied_to(p, view, i, k);
+
+            if (to >= 0)
+                put_tie(out, p, (int)i, to);
+        }
+        put_tie_words(&words, p, view, i);
+        if (words.len > 0)
+            ni_put_svg_text(out, p->words, TOP + i * ROW + 15, words.buf);
+    }
 }
 
 /* ---- the whole ---- */
@@ -389,14 +425,15 @@ void ni_put_topo_svg(struct ni_text *out, const struct ni_view *view)
 
     build(&p, view);
     fit_boxes(&p, view);
-    const unsigned wide = p.box + p.box_wide + TIES_WIDE + LEFT, high = TOP + p.n * ROW + LEFT;
+    fit_words(&p, view);
+    const unsigned high = TOP + p.n * ROW + LEFT;
     ni_put_transport(&head, view);
     ni_putf(&head, "; %s", ni_source_words[view->inv->source].text);
     put_where(&where, view);
     ni_putf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
             "height=\"%u\" font-family=\"sans-serif\" font-size=\"12\">\n<title>",
-            wide, high, wide, high);
+            p.wide, high, p.wide, high);
     ni_put_xml(out, head.buf);
     ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     ni_put_svg_text(out, LEFT, 28, head.buf);
