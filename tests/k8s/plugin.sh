@@ -1,7 +1,7 @@
 #!/bin/sh
 # kubectl nccl-init: which program of a pod is run, with which options and status; what is said where there is none.
 # kubectl is a stand-in here: a pod is a folder, whose files stand for those of its container. What a real API server and a
-# real kubelet say is tried by tests/cluster/scenarios/nodes-plugin.sh.
+# real kubelet say is tried by tests/cluster/scenarios/nodes-pages.sh.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null

@@ -121,7 +121,32 @@ matches "need.md: what the command has" '*NCCL_IB_HCA==mlx5_*' "$(cat "$tmp/said
 works "need.md: the recording is one" "$program" plan --root "$reader/node.tree"
 page docs/reference/usage.md '*exec *idle-0*'
 page k8s/README.md '*exec *idle-0*'
-gone pod/idle-0 pod/pod-0
+
+# ---- kubectl nccl-init: what a real API server and a real runtime answer (tests/k8s/plugin.sh has a stand-in) -----------------
+
+plugin() { NCCL_INIT=$program bash -c 'exec k8s/kubectl-nccl_init "$@"' plugin "$@" >"$tmp/plugin" 2>&1 </dev/null; }
+plugin plan -n default idle-0 --json && status=0 || status=$?
+matches "plugin: plan" '0 {*NCCL_IB_HCA*' "$status $(cat "$tmp/plugin")"
+plugin doctor idle-0 --brief && status=0 || status=$?
+matches "plugin: the verb's status" '1 *memlock*' "$status $(cat "$tmp/plugin")"
+create "a pod without the program" <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: bare}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: main, image: nccl-init.test/trainer:1, command: [sh, -c, "echo NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory; sleep 100000"]}]
+END
+runs_soon bare
+plugin plan bare && status=0 || status=$?
+matches "plugin: no program" '3 *bare has no nccl-init*' "$status $(cat "$tmp/plugin")"
+plugin plan bare --copy --json && status=0 || status=$?
+matches "plugin: copied" '0 {*settings*' "$status $(cat "$tmp/plugin")"
+plugin doctor nobody && status=0 || status=$?
+matches "plugin: no such pod" '3 *pods "nobody" not found*' "$status $(cat "$tmp/plugin")"
+plugin log bare --json && status=0 || status=$?
+matches "plugin: log" '1 *log.pinned*' "$status $(cat "$tmp/plugin")"
+gone pod/idle-0 pod/pod-0 pod/bare
 
 works "namespace training" kubectl create namespace training
 space=training
