@@ -692,7 +692,7 @@ def examples(*files):
                 got = [
                     c["name"]
                     for c in made["spec"]["containers"]
-                    if any(m["name"].startswith("nccl-init-") for m in mounts(c))
+                    if any(m["name"].startswith("nccl-init-") for m in mounts(c)) or plain_env(c) != c.get("env", [])
                 ]
                 print(f"{label}: {' '.join([c['name'] for c in ours(made)] + got) or 'as it is'}")
 

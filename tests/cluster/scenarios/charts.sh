@@ -72,6 +72,9 @@ works "... and is there" all_there everything all
 before=$(listed everything all)
 matches "... the hook's DaemonSet, doctor's CronJob, a runtime" \
     '*clustertrainingruntime*cronjob*daemonset.apps/everything-hook*daemonset.apps/everything-node-problem-detector*' "$(echo "$before" | tr '\n' ' ')"
+refused "the hook by a second release" '*the release everything in the namespace all installs the hook already*' \
+    helm install second k8s/charts/nccl-init --namespace second --create-namespace --set inject.enabled=false --set check.enabled=false \
+    --set hook.enabled=true
 same "the check's account may list nodes" yes "$(kubectl auth can-i list nodes --as=somebody --as-group=ml 2>"$tmp/said")"
 same "... and read no secret" no "$(kubectl auth can-i get secrets --as=somebody --as-group=ml --namespace all)"
 works "nccl-init: an upgrade with less" helm upgrade everything k8s/charts/nccl-init --namespace all --set hook.enabled=false

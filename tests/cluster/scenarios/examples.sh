@@ -24,7 +24,7 @@ same "each object is accepted" "" "$(grep -v ': \(pod \)\?accepted$' "$tmp/judge
 matches "... of so many kinds" "1[0-9]" "$(sed -n 's/^[^ ]* \([A-Za-z]*\)\/.*: accepted$/\1/p' "$tmp/judged" | sort -u | wc -l)"
 /usr/bin/python3 tests/cluster/inject.py examples k8s/examples/*.yaml >"$tmp/pods" || fail "pods" "$(tail -n 1 "$tmp/pods")"
 expected='by-hand.yaml StatefulSet spec.template.spec: as it is
-deployment-vllm.yaml Deployment spec.template.spec: nccl-init-conf vllm
+deployment-vllm.yaml Deployment spec.template.spec: nccl-init-env vllm
 job.yaml Job spec.template.spec: nccl-init-wrap train
 jobset.yaml JobSet spec.replicatedJobs.0.template.spec.template.spec: nccl-init-wrap train
 kserve-llminferenceserviceconfig.yaml LLMInferenceServiceConfig spec.template: as it is
@@ -36,9 +36,9 @@ mpijob.yaml MPIJob spec.mpiReplicaSpecs.Worker.template.spec: nccl-init-conf wor
 pytorchjob.yaml PyTorchJob spec.pytorchReplicaSpecs.Master.template.spec: nccl-init-wrap pytorch
 pytorchjob.yaml PyTorchJob spec.pytorchReplicaSpecs.Worker.template.spec: nccl-init-wrap pytorch
 raycluster.yaml RayCluster spec.headGroupSpec.template.spec: as it is
-raycluster.yaml RayCluster spec.workerGroupSpecs.0.template.spec: nccl-init-conf ray-worker
-statefulset.yaml StatefulSet spec.template.spec: nccl-init-conf serve
-trainjob.yaml ClusterTrainingRuntime spec.template.spec.replicatedJobs.0.template.spec.template.spec: nccl-init-conf node'
+raycluster.yaml RayCluster spec.workerGroupSpecs.0.template.spec: nccl-init-env ray-worker
+statefulset.yaml StatefulSet spec.template.spec: nccl-init-env serve
+trainjob.yaml ClusterTrainingRuntime spec.template.spec.replicatedJobs.0.template.spec.template.spec: nccl-init-env node'
 same "each pod gets what its file says" "$expected" "$(cat "$tmp/pods")"
 
 # ---- a preflight never waits for itself -----------------------------------------------------------------------------------------
@@ -77,11 +77,11 @@ run() { # NAME FILE EXPECTED
     works "$1: its pods are injected, scheduled and ready" wait_for 200 two_pods "$1" "$3"
     two_pods "$1" "$3" || made "$1"
 }
-conf='2 nccl-init-conf  True'
+env='2 nccl-init-env  True'
 wrap='2 nccl-init-wrap /nccl-init/nccl-init True'
 run job job.yaml "$wrap"
-run statefulset statefulset.yaml "$conf"
-run deployment deployment-vllm.yaml "$conf"
+run statefulset statefulset.yaml "$env"
+run deployment deployment-vllm.yaml "$env"
 with() { # CONTROLLER ARGUMENT... -- NAME FILE EXPECTED: nothing where that controller is not there
     local program=$1 arguments=()
     shift
@@ -95,13 +95,13 @@ with() { # CONTROLLER ARGUMENT... -- NAME FILE EXPECTED: nothing where that cont
 }
 with jobset -- jobset jobset.yaml "$wrap"
 with lws -- lws leaderworkerset.yaml "$wrap"
-with trainer -- trainjob trainjob.yaml '2 nccl-init-conf torchrun True'
+with trainer -- trainjob trainjob.yaml '2 nccl-init-env torchrun True'
 with training-operator --port=PORT -- pytorchjob pytorchjob.yaml '1 init-pytorch nccl-init-wrap /nccl-init/nccl-init True
 1 nccl-init-wrap /nccl-init/nccl-init True'
 with mpi-operator -- mpijob mpijob.yaml '1  mpirun True
 2 nccl-init-conf /usr/sbin/sshd True'
 with kuberay --port=PORT -- raycluster raycluster.yaml '1  /bin/bash True
-2 wait-gcs-ready nccl-init-conf /bin/bash True'
+2 wait-gcs-ready nccl-init-env /bin/bash True'
 
 # ---- a label in five minutes -------------------------------------------------------------------------------------------------------
 

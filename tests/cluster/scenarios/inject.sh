@@ -42,6 +42,14 @@ wait_for 60 kubectl --namespace quota get quota all -o 'jsonpath={.status.hard.l
 # ---- without the chart, and with it -------------------------------------------------------------------------------------
 
 judge before "$tmp/before"
+# The pod with which the chart tries whether an API server acts on its policies.
+command helm template nccl-init $chart --namespace nccl-init --set inject.trial.namespace=team --show-only templates/trial.yaml |
+    /usr/bin/python3 -c 'import sys, yaml
+for one in yaml.safe_load_all(sys.stdin):
+    if one["kind"] == "ConfigMap":
+        print(one["data"]["pod.yaml"])' >"$tmp/trial.yaml"
+trial=(kubectl create --dry-run=server --filename "$tmp/trial.yaml")
+refused "without the chart its trial pod is refused" '*volumeMounts*Not found: "nccl-init-env"*' "${trial[@]}"
 works "the chart is installed" helm install nccl-init $chart --namespace nccl-init --create-namespace \
     --set inject.defaults.wait=20 --set inject.defaults.memlock=keep
 
@@ -54,6 +62,7 @@ END
 }
 acts() { probe conf | grep -q '"nccl-init-conf"' && ! probe other; }
 works "its policies act" wait_for 120 acts
+works "... and its trial pod is admitted" "${trial[@]}"
 for kind in mutatingadmissionpolicy validatingadmissionpolicy; do
     same "$kind: the types are right" "" "$(kubectl get $kind nccl-init.nccl-init.io -o 'jsonpath={.status.typeChecking.expressionWarnings}')"
 done
@@ -187,6 +196,7 @@ works "failurePolicy=Fail again" helm upgrade nccl-init $chart --namespace nccl-
 works "... and the mutating policy is called no more" kubectl delete mutatingadmissionpolicybinding nccl-init.nccl-init.io
 not_there() { ! probe conf && grep -q 'the init container nccl-init-conf is not there' "$tmp/waited"; }
 works "... a pod with the label is stopped, with a sentence" wait_for 60 not_there
+refused "... and the trial pod is refused" '*nccl-init-env*' "${trial[@]}"
 works "... one without is not" plain
 
 # ---- nothing is left -------------------------------------------------------------------------------------------------------

@@ -110,3 +110,30 @@ objectSelector:
     variables.mode == 'env' ? [] : variables.containers.transformList(i, c, i in variables.targets && c.?volumeMounts.orValue([]).exists(m,
     m.mountPath == variables.path && m.name != variables.volume), c.name)
 {{- end }}
+
+{{/* Whether the install waits until pods are injected. Where not all namespaces are selected somebody has to name one that is. */}}
+{{- define "nccl-init.trial" -}}
+{{- with .Values.inject -}}
+{{- if and .enabled .trial.enabled (or .trial.namespace (not .namespaceSelector)) }}yes{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* What the Job of the trial needs is there before it, and goes with it. */}}
+{{- define "nccl-init.trialHook" -}}
+helm.sh/hook: post-install,post-upgrade,post-rollback
+helm.sh/hook-weight: "-1"
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end }}
+
+{{- define "nccl-init.trialContainer" -}}
+image: {{ .Values.inject.trial.image }}
+command: [kubectl, create, --dry-run=server, --filename=/trial/pod.yaml]
+terminationMessagePolicy: FallbackToLogsOnError
+securityContext:
+  {{- include "nccl-init.restricted" . | nindent 2 }}
+resources:
+  requests: {cpu: 10m, memory: 64Mi}
+  limits: {cpu: "1", memory: 256Mi}
+volumeMounts:
+  - {name: trial, mountPath: /trial, readOnly: true}
+{{- end }}
