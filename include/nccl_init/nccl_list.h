@@ -15,7 +15,8 @@ enum { NI_MAX_IFS = 16 }; /* MAX_IFS, NCCL 2.30.7 include/socket.h */
 bool ni_nccl_match(const char *list, const char *name, int port);
 /* Splits NAME[:PORT...] at the first colon. false: there is none, and *ret_port is empty. */
 bool ni_split_port(struct ni_span entry, struct ni_span *ret_name, struct ni_span *ret_port);
-/* Returns true if NCCL_IB_HCA names any HCA: "", "=", and separators alone take all. */
+/* Returns true unless NCCL_IB_HCA takes all for want of a name: "", "=", separators alone. "^"
+   counts. */
 bool ni_names_hcas(const char *list);
 
 #endif

@@ -77,7 +77,7 @@ int ni_take_word(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* Takes "0" or "1". at: a bool. */
+/* Takes "1", "yes", "true" or "on", or the other of each pair. Case does not count. at: a bool. */
 int ni_take_switch(const struct ni_option *option, const char *text, void *at)
 {
     static const char *const words[] = {"0", "1", "false", "true", "no", "yes", "off", "on"};

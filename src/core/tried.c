@@ -95,7 +95,7 @@ static int take_line(struct ni_span line, struct ni_tried *t)
     if (t->whole || memchr(line.p, '\0', line.n) || !ni_copyn(text, sizeof(text), line.p, line.n) ||
         !ni_word(&rest, &word))
         return -EINVAL;
-    const struct ni_span value = ni_trim(ni_span_of(rest ? rest : ""));
+    const struct ni_span value = ni_trim(ni_span_of(rest));
     if (ni_span_is(word, "version"))
         return take_text(value, t->version, sizeof(t->version));
     if (t->version[0] == '\0')

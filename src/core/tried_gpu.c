@@ -157,8 +157,7 @@ static int take_line(struct ni_span line, unsigned n_gpu, unsigned n_pair, struc
     if (t->whole || memchr(line.p, '\0', line.n) || !ni_copyn(text, sizeof(text), line.p, line.n) ||
         !ni_word(&rest, &word))
         return -EINVAL;
-    const char *from = rest ? rest : "";
-    const struct ni_span value = ni_trim(ni_span_of(from));
+    const struct ni_span value = ni_trim(ni_span_of(rest));
     if (ni_span_is(word, "version"))
         return take_text(value, t->version, sizeof(t->version));
     if (t->version[0] == '\0')
@@ -168,11 +167,11 @@ static int take_line(struct ni_span line, unsigned n_gpu, unsigned n_pair, struc
     if (ni_span_is(word, "unloaded"))
         return take_text(value, t->unloaded, sizeof(t->unloaded));
     if (ni_span_is(word, "gpu"))
-        return take_result(from, t->gpu, n_gpu, true);
-    if (ni_span_is(word, "at"))
-        return take_result(from, t->pair, n_pair, false);
+        return take_result(rest, t->gpu, n_gpu, true);
+    if (ni_span_is(word, "at")) /* a pair has begun; "pair" says how it ended */
+        return take_result(rest, t->pair, n_pair, false);
     if (ni_span_is(word, "pair"))
-        return take_result(from, t->pair, n_pair, true);
+        return take_result(rest, t->pair, n_pair, true);
     t->whole = ni_span_is(word, "end");
     return t->whole ? 0 : -EINVAL;
 }

@@ -30,7 +30,7 @@ static bool take_number(const char **rest, uint64_t max, uint64_t *ret)
 /* Copies the rest of a line once. */
 static int take_text(const char *rest, char *to, size_t cap)
 {
-    const struct ni_span text = ni_trim(ni_span_of(rest ? rest : ""));
+    const struct ni_span text = ni_trim(ni_span_of(rest));
 
     if (text.n == 0)
         return -EINVAL;

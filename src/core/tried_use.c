@@ -74,7 +74,7 @@ static int take_line(struct ni_span line, const struct ni_gpu *gpu, unsigned n,
     if (uses->whole || memchr(line.p, '\0', line.n) ||
         !ni_copyn(text, sizeof(text), line.p, line.n) || !ni_word(&rest, &word))
         return -EINVAL;
-    const struct ni_span more = ni_trim(ni_span_of(rest ? rest : ""));
+    const struct ni_span more = ni_trim(ni_span_of(rest));
     if (ni_span_is(word, "version") && !*versioned) {
         *versioned = true;
         return 0;

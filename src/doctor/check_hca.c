@@ -74,7 +74,7 @@ static void put_nodes(struct ni_text *t, const struct ni_view *view)
     unsigned open = 0;
 
     for (unsigned i = 0; i < n; i++)
-        open += !ni_lacks_node(&view->inv->hca[i].uverbs);
+        open += !ni_lacks_uverbs(&view->inv->hca[i].uverbs);
     ni_putf(t, "%u of %u open", open, n);
 }
 

@@ -14,7 +14,7 @@ struct ni_finding *ni_report(struct ni_findings *f, ni_finding_number id, const 
 {
     struct ni_finding it = {.id = id};
     bool has[NI_F_END] = {false};
-    unsigned again = 0; /* findings with the id of an earlier one */
+    unsigned again = 0; /* findings, of all ids, that are not the first of their id */
     struct ni_text s = ni_text_on(it.subject, sizeof(it.subject));
 
     ni_put_quoted(&s, subject, strlen(subject), sizeof(it.subject));
@@ -38,6 +38,7 @@ struct ni_finding *ni_report(struct ni_findings *f, ni_finding_number id, const 
         f->dropped++;
         return NULL;
     }
+    /* there is room: NI_MAX_KINDS first ones, NI_MAX_AGAIN others */
     f->at[f->n] = it;
     return &f->at[f->n++];
 }

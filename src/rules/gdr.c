@@ -83,7 +83,7 @@ static void find_nearest(const struct ni_work *w)
         const int h = ni_chosen(w, i).port->hca;
 
         chosen[h] = true;
-        opens[h] = !ni_lacks_node(&inv->hca[h].uverbs);
+        opens[h] = !ni_lacks_uverbs(&inv->hca[h].uverbs);
         any_opens = any_opens || opens[h];
     }
     for (unsigned h = 0; h < inv->n_hca; h++) {
@@ -222,7 +222,7 @@ static bool shares_switch(const struct ni_work *w, unsigned gpu)
         const struct ni_hca *h = ni_chosen(w, i).hca;
         const enum ni_distance d = ni_pci_distance(&h->pci, &w->inv->gpu[gpu].pci);
 
-        if (!ni_lacks_node(&h->uverbs) && d != NI_DIST_UNKNOWN && d <= NI_DIST_PXB)
+        if (!ni_lacks_uverbs(&h->uverbs) && d != NI_DIST_UNKNOWN && d <= NI_DIST_PXB)
             return true;
     }
     return false;

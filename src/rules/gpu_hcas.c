@@ -42,7 +42,7 @@ static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, enum ni_dis
         const bool flat = pci->known != NI_KNOWN || pci->depth == 1 || h->pci.none;
         const enum ni_distance d = flat ? NI_DIST_UNKNOWN : ni_pci_distance(&h->pci, pci);
 
-        if (ni_lacks_node(&h->uverbs) || !(fast >> i & 1))
+        if (ni_lacks_uverbs(&h->uverbs) || !(fast >> i & 1))
             continue;
         unknown |= d == NI_DIST_UNKNOWN;
         if (d == NI_DIST_UNKNOWN || (bits && d > *ret))

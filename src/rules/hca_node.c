@@ -9,14 +9,14 @@
 
 /* libibverbs opens /dev/infiniband/uverbsN; if it cannot, NCCL does not use the device, whatever
    NCCL_IB_HCA says (NCCL 2.30.7 transport/net_ib/init.cc ncclIbInitDevices). */
-bool ni_lacks_node(const struct ni_uverbs *node)
+bool ni_lacks_uverbs(const struct ni_uverbs *node)
 {
     return node->known == NI_ABSENT || (node->known == NI_KNOWN && node->err != 0);
 }
 
 bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
 {
-    if (!ni_lacks_node(node))
+    if (!ni_lacks_uverbs(node))
         return false;
     if (node->known == NI_ABSENT)
         ni_put(t, "the kernel has no uverbs device for it");

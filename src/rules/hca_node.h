@@ -9,7 +9,7 @@
 #include "nccl_init/text.h"
 
 /* Returns true if the device node is known to be absent, or not to open. */
-bool ni_lacks_node(const struct ni_uverbs *node);
+bool ni_lacks_uverbs(const struct ni_uverbs *node);
 /* Puts the reason why the HCA cannot be opened, as a clause. false: nothing is known to be
    wrong. */
 bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t);

@@ -37,8 +37,8 @@ static void report_none(const struct ni_work *w, const char *then)
 }
 
 /* Turns RDMA off where no port is left. NCCL_IB_DISABLE=1 does that. If the user has set it to 0,
-   an NCCL_IB_HCA that takes no device does. If the user has set both, nothing can be done: an
-   NCCL_IB_HCA that names no device takes all. */
+   NCCL_IB_HCA=^ does: it selects no HCA. If the user has set both, RDMA stays on: the user's list is
+   empty here, and an empty list takes all. */
 static void turn_rdma_off(const struct ni_work *w)
 {
     static const char variable[] = "NCCL_IB_HCA";
@@ -47,7 +47,7 @@ static void turn_rdma_off(const struct ni_work *w)
     const bool stays_on = user_enables && list;
 
     if (list && ni_names_hcas(list))
-        return; /* it names devices, and hca.ports has judged them */
+        return; /* it is not empty, and hca.ports has judged it */
     if (!stays_on)
         w->plan->transport = NI_NET_TCP;
     report_none(w, stays_on ? "NCCL tries each that it can open" : "TCP is used");

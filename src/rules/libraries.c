@@ -350,6 +350,7 @@ static void find_rank_ports(struct asked *a)
         ni_put(&a->rank_why, ": which HCA is the nearest is not known");
 }
 
+/* Decides one variable, or says nothing of it (put_fn). */
 static void decide_variable(struct asked *a, const struct variable *v)
 {
     struct ni_text value = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON);

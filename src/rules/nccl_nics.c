@@ -163,14 +163,14 @@ static void make_nics(const struct ni_work *w, struct nics *ret)
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
 
-        if (placed >> i & 1 || ni_lacks_node(&c.hca->uverbs))
+        if (placed >> i & 1 || ni_lacks_uverbs(&c.hca->uverbs))
             continue;
         struct nic *nic = &ret->at[ret->n++];
         *nic = single_nic(w, c.port, UINT32_C(1) << i);
         for (unsigned k = i + 1; k < w->plan->n_chosen; k++) {
             const struct ni_chosen other = ni_chosen(w, k);
 
-            if (placed >> k & 1 || ni_lacks_node(&other.hca->uverbs) ||
+            if (placed >> k & 1 || ni_lacks_uverbs(&other.hca->uverbs) ||
                 __builtin_popcount(nic->ports) == NI_MAX_FUSED || !is_fused(w, nic, &other, level))
                 continue;
             fuse(w, nic, &other, k);

@@ -57,7 +57,7 @@ bool ni_is_taken(const struct ni_work *w, int port)
 
     if (w->plan->transport != NI_NET_RDMA || !ni_user_value(w, variable))
         return w->plan->port[port].chosen;
-    return ni_is_allocated(h) && !h->efa && !ni_is_down(p) && !ni_lacks_node(&h->uverbs) &&
+    return ni_is_allocated(h) && !h->efa && !ni_is_down(p) && !ni_lacks_uverbs(&h->uverbs) &&
            is_in_users_list(w, port);
 }
 
@@ -165,7 +165,7 @@ static void leave_out_closed(const struct ni_work *w)
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         const struct ni_hca *h = &w->inv->hca[w->inv->port[i].hca];
 
-        any = any || (w->plan->port[i].chosen && !ni_lacks_node(&h->uverbs));
+        any = any || (w->plan->port[i].chosen && !ni_lacks_uverbs(&h->uverbs));
     }
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         const struct ni_hca *h = &w->inv->hca[w->inv->port[i].hca];
@@ -306,7 +306,7 @@ static void put_usable(const struct ni_work *w, struct ni_text *t)
         const struct ni_hca *h = &w->inv->hca[w->inv->port[i].hca];
 
         if (!ni_is_allocated(h) || h->efa || !ni_is_active(&w->inv->port[i]) ||
-            ni_lacks_node(&h->uverbs))
+            ni_lacks_uverbs(&h->uverbs))
             continue;
         n++;
         if (n <= NAMED)

@@ -165,8 +165,8 @@ static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
     return NULL;
 }
 
-/* Returns the worst path between any two of them: a pod of which one interface is down must still
-   reach the others. */
+/* Returns the worst path between any two interfaces of the list: a pod with one of them down must
+   still reach the other pods. */
 static enum ni_path worst_path(const struct ni_work *w, const struct ni_if_list *l)
 {
     const struct ni_net *net = &w->inv->net;

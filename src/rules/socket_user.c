@@ -97,8 +97,8 @@ struct matched {
     struct first first;
 };
 
-/* Fills order with the places of all interfaces, by their names: the table's own order depends on
-   what was asked for. */
+/* Fills order with the indexes of all interfaces, sorted by name: the table's own order depends on
+   which facts were read. */
 static void order_netdevs(const struct ni_inventory *inv, uint8_t order[NI_MAX_NETDEV])
 {
     for (unsigned i = 0; i < inv->n_netdev; i++) {

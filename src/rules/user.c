@@ -302,7 +302,7 @@ static void check_words(const struct ni_work *w)
         if (v && find_unknown(v, of[i].words, &word))
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, of[i].name,
                       "NCCL does not know `%.*s`: 2.24.3 and later end with `Unrecognized element "
-                      "token` or `prefix token`, older ones go without it",
+                      "token` or `prefix token`, older ones ignore it",
                       word.n < 40 ? (int)word.n : 40, word.p);
     }
 }

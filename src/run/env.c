@@ -44,7 +44,7 @@ static void say_written(struct ni_context *ctx)
     ni_say_plan(ctx);
     /* kubernetes 1.37.2 pkg/kubelet/kubelet_pods.go makeEnvironmentVariables: a fileKeyRef is a
        variable of the container like any other, and a runtime lets those win over the image's */
-    if (ni_env_options.format == NI_FMT_K8S && ni_has_own_settings(&ctx->plan))
+    if (ni_env_options.format == NI_FMT_K8S && ni_has_rule_settings(&ctx->plan))
         ni_say(ctx, NI_LOG_INFO,
                "by fileKeyRef these win over what the job's image sets by ENV, which is not seen "
                "here; what the container's own env sets stays");

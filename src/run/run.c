@@ -101,7 +101,7 @@ void ni_say_plan(struct ni_context *ctx)
     }
 }
 
-bool ni_has_own_settings(const struct ni_plan *plan)
+bool ni_has_rule_settings(const struct ni_plan *plan)
 {
     for (unsigned i = 0; i < plan->n_setting; i++) {
         if (plan->setting[i].origin == NI_FROM_RULE)
@@ -137,7 +137,7 @@ static int start(struct ni_context *ctx, const char **refusal)
 
     if (envp)
         status = ni_exec(ctx->operands, envp, &why, &too_big);
-    if (!envp || (too_big && ni_has_own_settings(&ctx->plan))) {
+    if (!envp || (too_big && ni_has_rule_settings(&ctx->plan))) {
         ni_putf(&lost, "%s (%s)", no_room, ni_errno_name(envp ? E2BIG : ENOMEM));
         ni_report(&ctx->findings, NI_F_EXEC_NO_ROOM, ctx->operands[0], "%s", lost.buf);
         ni_refuse_demand(&ctx->work, ~0U, lost.buf);

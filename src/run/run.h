@@ -16,7 +16,7 @@ ni_verb_fn ni_cmd_run;
 void ni_say_plan(struct ni_context *ctx);
 
 /* Returns true if a rule set a variable: the command would not have it without this program. */
-bool ni_has_own_settings(const struct ni_plan *plan);
+bool ni_has_rule_settings(const struct ni_plan *plan);
 
 struct ni_run_options {
     const char *refusal_snapshot; /* file; NULL: none */

@@ -50,7 +50,7 @@ static bool is_missed(const struct ni_work *w, int at)
         !ni_is_listed(w, at) ||
         ni_is_chosen(w, port->hca)) /* of two ports one may be without a cable */
         return false;
-    return ni_lacks_node(&inv->hca[port->hca].uverbs) || ni_is_down(port) ||
+    return ni_lacks_uverbs(&inv->hca[port->hca].uverbs) || ni_is_down(port) ||
            (port->link == NI_LINK_ROCE && ni_best_gid(inv, port) < 0);
 }
 

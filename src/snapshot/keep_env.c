@@ -283,7 +283,8 @@ static void keep_host(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         ni_putn(ret, colon, s.n - n);
 }
 
-/* Keeps the value of NCCLINIT_NETWORK_STATUS: a file, or the name of a variable. */
+/* Keeps the value of NCCLINIT_NETWORK_STATUS: the name of a variable, by which the recording has it,
+   or a path, masked. */
 static void keep_status_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                              struct ni_text *ret)
 {

@@ -21,7 +21,8 @@ typedef void ni_keep_item_fn(const struct ni_keep_facts *k, struct ni_mask *m, s
 struct ni_keep_facts {
     const struct ni_program *program; /* whose options variables may name */
     const char *network_status; /* the variable that --network-status names; NULL: the usual one */
-    bool renames_status;        /* its name is in the environment alone, so another one may stand */
+    /* the recording calls it NI_STATUS_RENAMED: only NCCLINIT_NETWORK_STATUS names it */
+    bool renames_status;
     char exe[NI_PATH];          /* path of this program, whose mount is kept; "": not known */
     char host[NI_DEV_NAME + 1]; /* name of this machine; "": not known */
 };

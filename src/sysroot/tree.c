@@ -191,6 +191,8 @@ int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *s
     }
 }
 
+/* A step of ni_walk. An entry with an errno ends the walk only above others; ni_tree_get judges the
+   last one. */
 static int step_tree(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
 {
     const struct ni_entry *e = find(ctx, path);

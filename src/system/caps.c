@@ -91,7 +91,8 @@ int ni_caps_disable(void)
 
     if (!own)
         return cap_error(-1);
-    /* File capabilities are usually permitted only: then a seccomp filter may refuse the call. */
+    /* File capabilities are usually permitted only. Then there is nothing to clear, and no capset(2)
+       that a seccomp filter may refuse. */
     if (has_effective(own)) {
         r = cap_error(cap_clear_flag(own, CAP_EFFECTIVE));
         if (r == 0)

@@ -37,7 +37,7 @@ char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan
         return NULL;
     text = (char *)(list + n + n_setting + 1);
     n = 0;
-    /* an entry without '=' is no variable, and none of nccl-init */
+    /* our own variables are left out; an entry without '=' is no variable, and stays */
     for (char *const *e = env->entry; *e; e++)
         if (!ni_has_prefix(*e, NI_OWN_PREFIX) || !strchr(*e, '='))
             list[n++] = *e;

@@ -172,14 +172,14 @@ static int arrange(const struct ends *e)
 /* Becomes the helper. */
 static _Noreturn void become(const struct ends *e, const struct ni_helper_task *task)
 {
-    static const struct rlimit none = {1, 1}; /* also if cores are piped (fs/coredump.c) */
+    static const struct rlimit no_core = {1, 1}; /* 0 would not stop a piped core (fs/coredump.c) */
     enum { FILE_AT = 3, STATUS_AT = 4 };
     int status = e->status[1];
     int r = arrange(e);
 
     if (r == 0) {
         status = STATUS_AT;
-        (void)setrlimit(RLIMIT_CORE, &none); /* a core would take too long */
+        (void)setrlimit(RLIMIT_CORE, &no_core); /* a core would take too long */
         r = ni_caps_forsake(0);
     }
     if (r == 0) {

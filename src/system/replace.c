@@ -196,7 +196,7 @@ int ni_termination_log(const char *path, const char *text)
 
     if (fd < 0)
         return -errno;
-    int r = -ENOTBLK;
+    int r = -ENOTBLK; /* not a regular file */
     if (n > NI_TERMINATION_MAX)
         n = NI_TERMINATION_MAX;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))

@@ -8,9 +8,8 @@
 
 #define NI_SELF "/proc/self/exe"
 
-/* Writes text to the pod's termination log if that file exists (terminationMessagePath), cut to
-   what Kubelet shows (pkg/kubelet/container/runtime.go MaxContainerTerminationMessageLength). 0 or
-   -errno. */
+/* What Kubelet shows of a termination log (pkg/kubelet/container/runtime.go
+   MaxContainerTerminationMessageLength). */
 enum { NI_TERMINATION_MAX = 4096 };
 
 /* Writes all n bytes. 0 or -errno; after an error a part may be written. */
@@ -30,6 +29,8 @@ int ni_make_folders(const char *path);
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx);
 /* Returns the mode that a new file gets from the umask. */
 mode_t ni_usual_mode(void);
+/* Appends the text to the pod's termination log (terminationMessagePath) if that file exists, cut to
+   NI_TERMINATION_MAX. 0 or -errno. */
 int ni_termination_log(const char *path, const char *text);
 
 #endif
