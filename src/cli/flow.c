@@ -90,7 +90,7 @@ static void limit_kept_caps(struct ni_context *ctx)
 /* Returns true if the root has a file of that name, or may have one that cannot be seen. */
 static bool may_have(const struct ni_dir *top, const char *name)
 {
-    const int r = ni_exists(top, "%s", name);
+    const int r = ni_look_up(top, "%s", name);
 
     return r != -ENOENT && r != -ENOTDIR;
 }

@@ -286,7 +286,7 @@ static void read_conf_in_home(struct ni_probe *p, const struct library *lib, con
     struct ni_dir dir = named_dir(p, &below, NULL);
 
     dir.unrecorded = true;
-    if (ni_exists(&dir, "%s", below) != -EACCES)
+    if (ni_look_up(&dir, "%s", below) != -EACCES)
         read_conf(p, lib, path, first);
 }
 

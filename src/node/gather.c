@@ -202,7 +202,7 @@ static void note_unmounted(struct ni_probe *p)
     if (p->inv->self.caps_known == NI_ABSENT)
         ni_report(p->f, NI_F_FACT_UNREADABLE, "proc",
                   "not mounted: limits, capabilities, addresses and routes cannot be seen");
-    if (p->inv->n_hca == 0 && ni_exists(p->root, "sys/class") == -ENOENT)
+    if (p->inv->n_hca == 0 && ni_look_up(p->root, "sys/class") == -ENOENT)
         ni_report(p->f, NI_F_FACT_UNREADABLE, "sys",
                   "not mounted: HCAs, GPUs and network interfaces cannot be seen");
 }
@@ -221,7 +221,7 @@ static struct ni_probe *begin_probe(const struct ni_root *root, const struct ni_
     p->inv = inv;
     p->f = f;
     p->lost = false;
-    p->has_dev = root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") != -ENOENT;
+    p->has_dev = root->kind == NI_ROOT_LIVE || ni_look_up(p->root, "dev") != -ENOENT;
     return p;
 }
 

@@ -97,7 +97,7 @@ static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
     bool any_opens = false;
 
     *ret_minors = 0;
-    if (!p->has_dev && ni_exists(p->root, "%s", gpus_dir) == -ENOENT)
+    if (!p->has_dev && ni_look_up(p->root, "%s", gpus_dir) == -ENOENT)
         return 0;
     ni_read_names(p, p->root, NI_REQUIRED, &p->names, "dev");
     for (unsigned i = 0; i < p->names.n; i++) {

@@ -130,7 +130,7 @@ static struct ni_image_file *add_file(const struct listing *l, enum ni_image_kin
         return NULL;
     if (strchr(version, '.')) /* a part of a version, as of libnccl.so.2, is none */
         (void)ni_copy(new.version, sizeof(new.version), version);
-    if (ni_exists(&l->s->root, "%s", new.path) < 0)
+    if (ni_look_up(&l->s->root, "%s", new.path) < 0)
         return NULL; /* a link that leads nowhere */
     for (unsigned i = 0; i < image->n_file && !at; i++) {
         struct ni_image_file *f = &image->file[i];
@@ -478,7 +478,7 @@ static void search_site(struct search *s, const struct place *at)
 
     if (!ni_format(path, sizeof(path), "%s/nvidia/nccl/lib", at->path) ||
         !ni_format(kept, sizeof(kept), "%s/nvidia/nccl/lib", at->kept) ||
-        ni_exists(&s->root, "%s", path) < 0)
+        ni_look_up(&s->root, "%s", path) < 0)
         return;
     list(s, at->path, take_wheel, &w);
     if (ni_format(file, sizeof(file), "%s/%s", at->kept, w.file) && w.file[0])
@@ -516,7 +516,7 @@ static void find_condas(struct search *s)
         const struct place *at = &s->prefixes.at[i];
         char path[NI_IMAGE_PATH], kept[NI_IMAGE_PATH];
 
-        if (ni_exists(&s->root, "%s/conda-meta", at->path) == 0 &&
+        if (ni_look_up(&s->root, "%s/conda-meta", at->path) == 0 &&
             ni_format(path, sizeof(path), "/%s/lib", at->path) &&
             ni_format(kept, sizeof(kept), "%s/lib", at->kept))
             add_place(s, &s->libraries, ni_span_of(path), kept);

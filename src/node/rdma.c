@@ -99,7 +99,7 @@ static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct 
         return class.v >> 16 == 0x02 ? NI_AT_NIC : NI_AT_OTHER;
     if (class.known != NI_ABSENT)
         return NI_AT_UNREAD;
-    if (ni_exists(p->root, "sys/bus/pci/devices/%s", ni_bdf_text(at, bdf)) == -ENOENT)
+    if (ni_look_up(p->root, "sys/bus/pci/devices/%s", ni_bdf_text(at, bdf)) == -ENOENT)
         return NI_AT_NOTHING;
     ni_note(p, NI_REQUIRED, -ENOENT);
     return NI_AT_UNREAD;
@@ -280,7 +280,7 @@ static bool is_nic(struct ni_probe *p, const struct ni_allocation *c)
 static void report_no_hca(struct ni_probe *p, struct ni_allocation *c,
                           const struct ni_dir *function)
 {
-    const bool there = ni_exists(p->root, "%s", function->path) == 0;
+    const bool there = ni_look_up(p->root, "%s", function->path) == 0;
 
     if (there)
         ni_report(p->f, NI_F_ALLOC_NOT_RDMA, c->id, "given by %s, but has no RDMA device", c->from);

@@ -120,7 +120,7 @@ enum ni_known ni_is_there(struct ni_probe *p, const char *fmt, ...)
     va_start(ap, fmt);
     const char *path = make_probe_path(p, p->root, fmt, ap);
     va_end(ap);
-    return ni_note(p, NI_OPTIONAL, ni_exists(p->root, "%s", path));
+    return ni_note(p, NI_OPTIONAL, ni_look_up(p->root, "%s", path));
 }
 
 struct ni_num ni_read_num(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,

@@ -68,8 +68,8 @@ static bool is_other(struct ni_probe *p, const struct ni_allocation *c)
 {
     const char *bus = c->by == NI_BY_AUX ? "auxiliary" : "pci";
 
-    return ni_exists(p->root, "sys/bus/%s/devices/%s", bus, c->id) >= 0 &&
-           ni_exists(p->root, "sys/bus/%s/devices/%s/infiniband", bus, c->id) == -ENOENT;
+    return ni_look_up(p->root, "sys/bus/%s/devices/%s", bus, c->id) >= 0 &&
+           ni_look_up(p->root, "sys/bus/%s/devices/%s/infiniband", bus, c->id) == -ENOENT;
 }
 
 /* Compares an allocation of a later source with the first one's: it should give the same ids.

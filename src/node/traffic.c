@@ -152,7 +152,7 @@ static void read_rail(const struct ni_root *root, const struct ni_inventory *inv
     rail->state.known = n < 0 ? ni_known_of(n) : NI_BAD;
     if (n >= 0 && ni_parse_state(buf, &rail->state.v))
         rail->state.known = NI_KNOWN;
-    rail->has_counters = ni_exists(&dir, "counters") == 0 || ni_exists(&dir, "hw_counters") == 0;
+    rail->has_counters = ni_look_up(&dir, "counters") == 0 || ni_look_up(&dir, "hw_counters") == 0;
     if (rail->has_counters) {
         read_rail_bytes(&dir, rail);
         for (unsigned i = 0; i < NI_N_TRAFFIC_COUNTER; i++)
@@ -216,7 +216,7 @@ static enum if_place place_of(const struct ni_root *root, const struct ni_invent
         if (is_ports_own(inv, &inv->port[rails->rail[i].port], name))
             return PLACE_RAIL;
     }
-    return ni_exists(&top, "sys/class/net/%s/device", name) == 0 ? PLACE_DEVICE : PLACE_VIRTUAL;
+    return ni_look_up(&top, "sys/class/net/%s/device", name) == 0 ? PLACE_DEVICE : PLACE_VIRTUAL;
 }
 
 static void add_interface(const struct ni_root *root, struct ni_traffic *ret, const char *name)

@@ -122,7 +122,7 @@ ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char 
     return n;
 }
 
-int ni_exists(const struct ni_dir *dir, const char *fmt, ...)
+int ni_look_up(const struct ni_dir *dir, const char *fmt, ...)
 {
     struct path p;
 

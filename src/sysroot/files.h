@@ -45,7 +45,7 @@ ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char 
 ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
                     size_t cap);
 /* Returns 0 if the path leads to anything; -errno. */
-int ni_exists(const struct ni_dir *dir, const char *fmt, ...) NI_PRINTF(2, 3);
+int ni_look_up(const struct ni_dir *dir, const char *fmt, ...) NI_PRINTF(2, 3);
 
 /* Returns true if the path leads to the same file as `name` on this machine, or is the same link.
    Only on "/". */

@@ -44,7 +44,7 @@ static void look(const struct ni_root *root, const struct ni_entry *of)
     const char *path = of->path;
     ssize_t n = ni_read(TOP(root), buf, sizeof(buf), "%s", path);
     ssize_t link = ni_readlink(TOP(root), target, sizeof(target), "%s", path);
-    int exists = ni_exists(TOP(root), "%s", path), listed = ni_list(TOP(root), &names, "%s", path);
+    int exists = ni_look_up(TOP(root), "%s", path), listed = ni_list(TOP(root), &names, "%s", path);
 
     FUZZ_CHECK(n < (ssize_t)sizeof(buf) && link < (ssize_t)sizeof(target), "%s", path);
     FUZZ_CHECK(n < 0 || exists == 0, "%s is read, but not there: %d", path, exists);

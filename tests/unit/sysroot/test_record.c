@@ -50,7 +50,7 @@ static void answer(const struct ni_root *root, const struct call *c, struct ni_t
         ni_put(out, list_of(root, c->path));
         break;
     case 'e':
-        ni_putf(out, "%d", ni_exists(TOP(root), "%s", c->path));
+        ni_putf(out, "%d", ni_look_up(TOP(root), "%s", c->path));
         break;
     default:
         ni_putf(out, "%d", ni_openable(TOP(root), "%s", c->path));
@@ -325,7 +325,7 @@ static void test_denied(void **state)
         skip();
     for (const char *what = "eldro"; *what; what++) {
         struct ni_root root = open_path(base);
-        /* An `e` line fails every call but ni_exists; on the file itself these two would not. */
+        /* An `e` line fails every call but ni_look_up; on the file itself these two would not. */
         for (size_t i = 0; i < (*what == 'l' || *what == 'o' ? 2 : NI_COUNT(below)); i++)
             call(*what, below[i]);
         check_replay(&root);
@@ -425,7 +425,7 @@ static void test_form(void **state)
     read_of(&root, "odd/blanks");
     read_of(&root, "odd/bytes");
     list_of(&root, "odd/numbers");
-    assert_int_equal(ni_exists(TOP(&root), "dev/infiniband/uverbs0"), 0);
+    assert_int_equal(ni_look_up(TOP(&root), "dev/infiniband/uverbs0"), 0);
     assert_int_equal(ni_record_add(&root, "env", "A=1\0B=2", 7), 0);
     assert_string_equal(
         written(&root, false),

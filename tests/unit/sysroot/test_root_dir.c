@@ -54,9 +54,9 @@ static void test_reads(void **state)
     assert_string_equal(link_of(&root, "eight"), "EINVAL");
     assert_string_equal(link_of(&root, "none"), "ENOENT");
     assert_int_equal(ni_readlink(TOP(&root), buf, sizeof(buf), "link"), -EOVERFLOW);
-    assert_int_equal(ni_exists(TOP(&root), "link"), 0);
-    assert_int_equal(ni_exists(TOP(&root), "sys/dir"), 0);
-    assert_int_equal(ni_exists(TOP(&root), "none"), -ENOENT);
+    assert_int_equal(ni_look_up(TOP(&root), "link"), 0);
+    assert_int_equal(ni_look_up(TOP(&root), "sys/dir"), 0);
+    assert_int_equal(ni_look_up(TOP(&root), "none"), -ENOENT);
     assert_int_equal(ni_openable(TOP(&root), "eight"), 0);
     assert_int_equal(ni_openable(TOP(&root), "none"), -ENOENT);
     assert_string_equal(list_of(&root, "eight"), "ENOTDIR");
@@ -110,7 +110,7 @@ static void test_no_way_out(void **state)
     assert_string_equal(read_of(&root, "absolute"), "ENOENT");
     assert_string_equal(read_of(&root, "root"), "ENOENT");
     assert_string_equal(read_of(&root, "dots"), "ENOENT");
-    assert_int_equal(ni_exists(TOP(&root), "dots"), -ENOENT);
+    assert_int_equal(ni_look_up(TOP(&root), "dots"), -ENOENT);
     assert_string_equal(list_of(&root, "../../../../.."), list_of(&root, ""));
     assert_string_equal(read_of(&root, "../../../../proc/self/status"), "ENOENT");
     assert_string_equal(read_of(&root, "back"), "inside");
@@ -192,7 +192,7 @@ static void test_dir_same_answers(void **state)
             assert_string_equal(link_in(dir, below[i]), want);
             ni_copy(want, sizeof(want), list_in(whole, path));
             assert_string_equal(list_in(dir, below[i]), want);
-            assert_int_equal(ni_exists(dir, "%s", below[i]), ni_exists(whole, "%s", path));
+            assert_int_equal(ni_look_up(dir, "%s", below[i]), ni_look_up(whole, "%s", path));
         }
         struct ni_dir port = ni_dir_at(dir, "ports/%d", 1), none = ni_dir_open(dir, "none");
         assert_string_equal(read_in(&port, "state"), "of 1");
@@ -244,11 +244,11 @@ static void test_no_devices(void **state)
     assert_string_equal(read_of(&root, "fifo"), "ENXIO"); /* and does not wait */
     assert_string_equal(read_of(&root, "sys/fifo"), "ENXIO");
     assert_string_equal(list_of(&root, "fifo"), "ENOTDIR");
-    assert_int_equal(ni_exists(TOP(&root), "fifo"), 0);
+    assert_int_equal(ni_look_up(TOP(&root), "fifo"), 0);
     if (device) {
         assert_string_equal(read_of(&root, "device"), "ENXIO");
         assert_string_equal(read_of(&root, "sys/device"), "ENXIO");
-        assert_int_equal(ni_exists(TOP(&root), "device"), 0);
+        assert_int_equal(ni_look_up(TOP(&root), "device"), 0);
     }
     ni_root_close(&root);
     assert_int_equal(open_fds(), before);
@@ -324,10 +324,10 @@ static void test_live(void **state)
     assert_true(strstr(list_of(&root, "proc/self/ns"), "net") != NULL);
     assert_string_equal(read_of(&root, "proc/self"), "EISDIR");
     assert_string_equal(read_of(&root, "dev/zero"), "ENXIO");
-    assert_int_equal(ni_exists(TOP(&root), "dev/null"), 0);
+    assert_int_equal(ni_look_up(TOP(&root), "dev/null"), 0);
     assert_int_equal(ni_openable(TOP(&root), "dev/null"), 0);
     assert_int_equal(ni_openable(TOP(&root), "dev/nothing"), -ENOENT);
-    assert_int_equal(ni_exists(TOP(&root), "proc/self/nothing"), -ENOENT);
+    assert_int_equal(ni_look_up(TOP(&root), "proc/self/nothing"), -ENOENT);
 
     /* What is in a pipe is for the program that comes after us. */
     int pipes[2];

@@ -71,7 +71,7 @@ static const char *answer(const struct ni_dir *dir, enum ask ask, int slot)
         s = link_in(dir, path);
         break;
     default: {
-        int r = ni_exists(dir, "%s", path);
+        int r = ni_look_up(dir, "%s", path);
         s = r < 0 ? ni_errno_name(-r) : "is there";
     }
     }

@@ -108,14 +108,14 @@ static void test_bounds_of_a_read(void **state)
     memset(path, 'x', sizeof(path));
     path[NI_PATH] = '\0';
     assert_int_equal(ni_read(TOP(&root), buf, 6, "%s", path), -ENAMETOOLONG);
-    assert_int_equal(ni_exists(TOP(&root), "%s", path + 1),
+    assert_int_equal(ni_look_up(TOP(&root), "%s", path + 1),
                      -ENAMETOOLONG); /* one name of 511 bytes */
     memset(path + 1, '/', NI_PATH - 5);
     memcpy(path + NI_PATH - 4, "five", 4);
     path[1] = '.';
-    assert_int_equal(ni_exists(TOP(&root), "%s", path + 1), 0);
+    assert_int_equal(ni_look_up(TOP(&root), "%s", path + 1), 0);
     path[0] = '.';
-    assert_int_equal(ni_exists(TOP(&root), "%s", path), -ENAMETOOLONG);
+    assert_int_equal(ni_look_up(TOP(&root), "%s", path), -ENAMETOOLONG);
     ni_root_close(&root);
 }
 
@@ -150,10 +150,10 @@ static void test_links(void **state)
     assert_string_equal(read_of(&root, "dangling"), "ENOENT");
     assert_string_equal(link_of(&root, "dangling"), "nothing/there");
     assert_string_equal(link_of(&root, "chain/"), "EINVAL"); /* the slash follows it */
-    assert_int_equal(ni_exists(TOP(&root), "dangling"), -ENOENT);
-    assert_int_equal(ni_exists(TOP(&root), "chain"), 0);
-    assert_int_equal(ni_exists(TOP(&root), "loop"), -ELOOP);
-    assert_int_equal(ni_exists(TOP(&root), "self"), -ELOOP);
+    assert_int_equal(ni_look_up(TOP(&root), "dangling"), -ENOENT);
+    assert_int_equal(ni_look_up(TOP(&root), "chain"), 0);
+    assert_int_equal(ni_look_up(TOP(&root), "loop"), -ELOOP);
+    assert_int_equal(ni_look_up(TOP(&root), "self"), -ELOOP);
     ni_root_close(&root);
 }
 
@@ -185,9 +185,9 @@ static void test_errors_of_files(void **state)
     assert_string_equal(read_of(&root, "dir/denied/below"), "EACCES");
     assert_int_equal(ni_openable(TOP(&root), "dir/denied"), -EACCES);
     assert_int_equal(ni_openable(TOP(&root), "dir"), 0);
-    assert_int_equal(ni_exists(TOP(&root), "dir/denied"), 0);
-    assert_int_equal(ni_exists(TOP(&root), "link"), 0);
-    assert_int_equal(ni_exists(TOP(&root), "dir/gone"), -ENOENT);
+    assert_int_equal(ni_look_up(TOP(&root), "dir/denied"), 0);
+    assert_int_equal(ni_look_up(TOP(&root), "link"), 0);
+    assert_int_equal(ni_look_up(TOP(&root), "dir/gone"), -ENOENT);
     assert_string_equal(read_of(&root, "dir/gone"), "ENOENT");
     assert_string_equal(list_of(&root, "dir"), "denied gone"); /* it went after it was listed */
     ni_root_close(&root);
