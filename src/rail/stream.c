@@ -44,9 +44,9 @@ static bool take_completion(struct ni_streams *streams, const struct ibv_wc *wc)
     return true;
 }
 
-/* Waits for one completion; naps, where it may, after spin_ns. Time in which this process does not
-   run is noted: a pod may have a quota of processors, and what waits for it is not lost on the way.
-   0 or an errno. */
+/* Waits for one completion. naps: it sleeps between polls, after spin_ns. Without naps, time in which
+   this process did not run goes into stalled_ns: a quota of processors makes a completion wait here,
+   and it is not late on the wire. 0 or an errno. */
 static int complete(struct ni_streams *streams, bool naps, int64_t spin_ns)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -54,6 +54,8 @@ static int complete(struct ni_streams *streams, bool naps, int64_t spin_ns)
     const int64_t until = polled + PATIENCE, spin_until = polled + spin_ns;
 
     for (unsigned spin = 1;; spin++) {
+        /* the time before the poll: a process that stood still polls once more */
+        const bool over = polled >= until;
         struct ibv_wc wc;
         const int n = ibv_poll_cq(streams->queues->cq, 1, &wc);
         const int64_t now = ni_now_ns();
@@ -65,7 +67,7 @@ static int complete(struct ni_streams *streams, bool naps, int64_t spin_ns)
             return EIO;
         if (n > 0 && take_completion(streams, &wc))
             return 0;
-        if (n == 0 && now >= until)
+        if (n == 0 && over)
             return ETIMEDOUT;
         if (n == 0 && naps && now >= spin_until)
             (void)nanosleep(&nap, NULL);

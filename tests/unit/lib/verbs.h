@@ -92,6 +92,7 @@ static struct {
     int64_t read_ns[QPS][READS];    /* when the last reads of a queue pair are over, in a circle */
     unsigned n_read[QPS];
     int64_t most_behind_ns; /* of data that waits for the link */
+    int64_t stands_ns;      /* so long the process stands still, behind a poll that found nothing */
 } fake;
 
 int clock_gettime(clockid_t clock, struct timespec *ret)
@@ -408,8 +409,11 @@ static inline int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
     unsigned *done = &fake.done[cq - fake.cq];
 
     assert_int_equal(n, 1);
-    if (*done == 0 || fake.ready_ns[cq - fake.cq][0] > fake.now_ns)
+    if (*done == 0 || fake.ready_ns[cq - fake.cq][0] > fake.now_ns) {
+        fake.now_ns += fake.stands_ns;
+        fake.stands_ns = 0;
         return 0;
+    }
     if (fails(POLL_CQ))
         return -fake.err;
     struct ibv_wc *waiting = fake.wc[cq - fake.cq];

@@ -123,6 +123,24 @@ static void test_slow_link(void **state)
     assert_true(fake.most_behind_ns < 20000000);
 }
 
+/* A process that got no processor for longer than a completion may take: it came meanwhile, and was not
+   late. */
+static void test_stands_still(void **state)
+{
+    const struct ni_pair_result *r = &task[0].result[NI_ROLE_INITIATOR];
+
+    (void)setup(state);
+    connect_both();
+    fake.rate = 1;
+    fake.rtt_ns = 20000;
+    fake.stands_ns = INT64_C(3000000000);
+    ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
+    fake.rate = 0;
+    assert_int_equal(fake.stands_ns, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
+    assert_true(r->queue[0].slowest_ns < 1000000);
+}
+
 /* Each byte is written and read, beside what is timed and the identity. */
 static void test_self_sizes(void **state)
 {
@@ -170,6 +188,7 @@ int main(void)
         cmocka_unit_test_setup(test_has_an_end, setup),
         cmocka_unit_test_setup(test_rate, setup),
         cmocka_unit_test_setup(test_slow_link, setup),
+        cmocka_unit_test_setup(test_stands_still, setup),
         cmocka_unit_test_setup(test_self_sizes, setup),
         cmocka_unit_test_setup(test_self_touches_little, setup),
     };
