@@ -8,6 +8,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
@@ -37,6 +38,23 @@ static const char vllm_map[] = "VLLM_GPU_NIC_PCIE_MAPPING",
 /* Decides one variable. With a value and a reason it is set; with a reason alone it is better left
    unset; with neither the plan says nothing. */
 typedef void put_fn(const struct asked *a, struct ni_text *value, struct ni_text *why);
+
+/* Returns true if vLLM sets the variable: its list is NAME or NAME:SUFFIX, with commas and blanks
+   (vllm_net_devices.py parse_nic_selection_vars). */
+static bool is_by_vllm(const struct asked *a, const char *name)
+{
+    const char *rest = a->by_vllm.buf;
+    struct ni_span entry, suffix;
+
+    while (ni_split(&rest, ',', &entry)) {
+        struct ni_span of = ni_trim(entry);
+
+        (void)ni_split_port(of, &of, &suffix);
+        if (ni_span_is(of, name))
+            return true;
+    }
+    return false;
+}
 
 /* Puts the ports: "mlx5_6:1,mlx5_7:1". */
 static void put_ports(const struct asked *a, struct ni_text *value)
@@ -180,7 +198,7 @@ static void put_ucx_limit(const struct asked *a, struct ni_text *value, struct n
     bool known = true;
 
     if (w->inv->n_gpu == 0 || w->inv->gpu[0].amd || (a->rank & (a->rank - 1)) == 0 ||
-        strstr(a->by_vllm.buf, ucx_devices))
+        is_by_vllm(a, ucx_devices))
         return;
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
         known = known && w->plan->gpu_ports[g];
@@ -359,7 +377,7 @@ static void decide_variable(struct asked *a, const struct variable *v)
     a->ports = v->whose & NI_FOR_BY_GPU ? a->rank : a->all;
     if (users && *users)
         ni_putf(&why, "%s is set", v->unless);
-    else if (strstr(a->by_vllm.buf, v->name))
+    else if (is_by_vllm(a, v->name))
         ni_put(&why, "vLLM sets it in each worker, in front of what is there");
     else
         v->put(a, &value, &why);

@@ -159,6 +159,31 @@ static void test_users_way(void **state)
     }
 }
 
+/* vLLM sets what its list names, not what has such a name in its own; without a map it sets nothing. */
+static void test_vllm_names(void **state)
+{
+    static const struct {
+        const char *vars, *origin;
+    } cases[] = {
+        {"MY_UCX_NET_DEVICES:1", "rule"},        {"UCX_NET_DEVICES_OLD", "rule"},
+        {"NCCL_IB_HCA:UCX_NET_DEVICES", "rule"}, {"UCX_NET_DEVICES:1", "unset"},
+        {"MY_NIC, UCX_NET_DEVICES ", "unset"},   {"UCX_NET_DEVICES:1:2,MY_NIC:1", "unset"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        char entry[96];
+
+        two_rails(NI_FOR_UCX | NI_FOR_VLLM, 3);
+        node_env("VLLM_GPU_NIC_PCIE_MAPPING=0000:06:00.0=0000:03:00.2");
+        snprintf(entry, sizeof(entry), "VLLM_NIC_SELECTION_VARS=%s", cases[i].vars);
+        node_env(entry);
+        node_decide();
+        if (strcmp(origin_text(ucx), cases[i].origin) != 0)
+            fail_msg("`%s`: %s", cases[i].vars, origin_text(ucx));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_users_sockets),
         cmocka_unit_test(test_users_prefix_serves),
         cmocka_unit_test(test_users_way),
+        cmocka_unit_test(test_vllm_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
