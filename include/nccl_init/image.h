@@ -31,9 +31,9 @@ struct ni_image_file {
     char name[NI_IMAGE_NAME]; /* of a provider or a driver: "mlx5"; of a plugin: "net", "net-ofi" */
     char version[NI_IMAGE_NAME]; /* "1.14.44.0"; "": the name does not show it */
     char path[NI_IMAGE_PATH];    /* below the root */
-    /* The place of the file, and of the one that shows its version, in a recording. Whoever reads
-       one does not know the variables that led here. */
-    char kept[NI_IMAGE_PATH], kept_version[NI_IMAGE_PATH];
+    /* Its place in a recording, whose reader does not know the variables that led here; and what the
+       recording must have beside it: what shows the version, or that the folder is conda's; or "" */
+    char recorded[NI_IMAGE_PATH], beside[NI_IMAGE_PATH];
 };
 
 struct ni_image {

@@ -24,9 +24,11 @@
 
 enum { MAX_PLACE = 96, LIMIT_MS = 2000 };
 
-/* A folder, and the one that stands for it in a recording. */
+/* A folder, and where its files stand in a recording: a place that is searched without any variable.
+   Both without a slash in front. */
 struct place {
-    char path[NI_IMAGE_PATH], kept[NI_IMAGE_PATH];
+    char path[NI_IMAGE_PATH], recorded[NI_IMAGE_PATH];
+    char beside[NI_IMAGE_PATH]; /* what a recording must have for its place to be searched, or "" */
 };
 
 struct places {
@@ -53,8 +55,9 @@ static bool is_link(const struct search *s, const char *path)
 }
 
 /* Adds a folder at an absolute path, unless it is there. /lib counts as /usr/lib if it is a link.
-   kept: its name in a recording; NULL: its own. */
-static void add_place(struct search *s, struct places *to, struct ni_span path, const char *kept)
+   recorded: its place in a recording; NULL: its own path, which is searched without any variable. */
+static void add_place(struct search *s, struct places *to, struct ni_span path,
+                      const char *recorded)
 {
     struct place *new = &to->at[to->n];
     char top[16];
@@ -76,7 +79,7 @@ static void add_place(struct search *s, struct places *to, struct ni_span path, 
     if (!ni_format(new->path, sizeof(new->path), "%s%.*s", merged ? "usr/" : "", (int)path.n,
                    path.p))
         return;
-    (void)ni_copy(new->kept, sizeof(new->kept), kept ? kept : new->path);
+    (void)ni_copy(new->recorded, sizeof(new->recorded), recorded ? recorded : new->path);
     for (unsigned i = 0; i < to->n; i++) {
         if (strcmp(to->at[i].path, new->path) == 0)
             return;
@@ -85,13 +88,13 @@ static void add_place(struct search *s, struct places *to, struct ni_span path, 
 }
 
 /* Adds the absolute paths of a list with colons. */
-static void add_listed(struct search *s, struct places *to, const char *list, const char *kept)
+static void add_listed(struct search *s, struct places *to, const char *list, const char *recorded)
 {
     struct ni_span path;
 
     while (ni_split(&list, ':', &path)) {
         if (path.n > 0 && path.p[0] == '/')
-            add_place(s, to, path, kept);
+            add_place(s, to, path, recorded);
     }
 }
 
@@ -112,7 +115,8 @@ static void list(struct search *s, const char *path, ni_take_fn *take, void *ctx
 /* A folder that is being listed. */
 struct listing {
     struct search *s;
-    const char *path, *kept;
+    const char *path, *recorded;
+    const char *beside; /* of its place; NULL: "" */
 };
 
 /* Adds a file. Of one library in one folder, libnccl.so.2 and libnccl.so.2.28.9, the longest name
@@ -126,8 +130,9 @@ static struct ni_image_file *add_file(const struct listing *l, enum ni_image_kin
 
     if (!ni_copyn(new.name, sizeof(new.name), name.p, name.n) ||
         !ni_format(new.path, sizeof(new.path), "%s/%s", l->path, file) ||
-        !ni_format(new.kept, sizeof(new.kept), "%s/%s", l->kept, file))
+        !ni_format(new.recorded, sizeof(new.recorded), "%s/%s", l->recorded, file))
         return NULL;
+    (void)ni_copy(new.beside, sizeof(new.beside), l->beside ? l->beside : "");
     if (strchr(version, '.')) /* a part of a version, as of libnccl.so.2, is none */
         (void)ni_copy(new.version, sizeof(new.version), version);
     if (ni_look_up(&l->s->root, "%s", new.path) < 0)
@@ -240,14 +245,14 @@ static void search_libraries(struct search *s)
 {
     for (unsigned i = 0; i < s->libraries.n; i++) {
         const struct place *at = &s->libraries.at[i];
-        struct listing l = {s, at->path, at->kept};
-        char path[NI_IMAGE_PATH], kept[NI_IMAGE_PATH];
+        struct listing l = {s, at->path, at->recorded, at->beside};
+        char path[NI_IMAGE_PATH], recorded[NI_IMAGE_PATH];
 
         list(s, at->path, take_library, &l);
         if (!ni_format(path, sizeof(path), "%s/libibverbs", at->path) ||
-            !ni_format(kept, sizeof(kept), "%s/libibverbs", at->kept))
+            !ni_format(recorded, sizeof(recorded), "%s/libibverbs", at->recorded))
             continue;
-        l = (struct listing){s, path, kept};
+        l = (struct listing){s, path, recorded, at->beside};
         list(s, path, take_only_provider, &l);
     }
 }
@@ -295,17 +300,17 @@ static int take_driver_file(void *ctx, const char *file, size_t n)
 /* The folders of the libraries that a distribution builds, and of conda. */
 static void search_drivers(struct search *s)
 {
-    struct listing l = {s, "etc/libibverbs.d", "etc/libibverbs.d"};
+    struct listing l = {s, "etc/libibverbs.d", "etc/libibverbs.d", NULL};
 
     list(s, l.path, take_driver_file, &l);
     for (unsigned i = 0; i < s->prefixes.n; i++) {
         const struct place *at = &s->prefixes.at[i];
-        char path[NI_IMAGE_PATH], kept[NI_IMAGE_PATH];
+        char path[NI_IMAGE_PATH], recorded[NI_IMAGE_PATH];
 
         if (!ni_format(path, sizeof(path), "%s/etc/libibverbs.d", at->path) ||
-            !ni_format(kept, sizeof(kept), "%s/etc/libibverbs.d", at->kept))
+            !ni_format(recorded, sizeof(recorded), "%s/etc/libibverbs.d", at->recorded))
             continue;
-        l = (struct listing){s, path, kept};
+        l = (struct listing){s, path, recorded, NULL};
         list(s, path, take_driver_file, &l);
     }
 }
@@ -358,7 +363,7 @@ static void find_libraries(struct search *s)
         "/usr/local/nvidia/lib64",
         "/usr/local/gib/lib64",
     };
-    struct listing l = {s, "etc/ld.so.conf.d", NULL};
+    struct listing l = {s, "etc/ld.so.conf.d", NULL, NULL};
 
     add_listed(s, &s->libraries, ni_env_get(s->env, "LD_LIBRARY_PATH"), "usr/local/lib");
     for (size_t i = 0; i < NI_COUNT(usual); i++) {
@@ -372,6 +377,7 @@ static void find_libraries(struct search *s)
     list(s, l.path, take_cuda, &l);
 }
 
+/* Adds a folder of /opt or of conda's envs: a recording has it at its own path. */
 static int take_prefix(void *ctx, const char *file, size_t n)
 {
     const struct listing *l = ctx;
@@ -407,7 +413,7 @@ static void find_prefixes(struct search *s)
         add_listed(s, &s->prefixes, local, venv);
     for (size_t i = 0; i < NI_COUNT(usual); i++)
         add_place(s, &s->prefixes, ni_span_of(usual[i]), NULL);
-    struct listing l = {s, "opt", NULL};
+    struct listing l = {s, "opt", NULL, NULL};
     list(s, l.path, take_prefix, &l);
     l.path = "opt/conda/envs";
     list(s, l.path, take_prefix, &l);
@@ -420,13 +426,13 @@ static int take_python(void *ctx, const char *file, size_t n)
 {
     static const char *const packages[] = {"site-packages", "dist-packages"};
     const struct listing *l = ctx;
-    char path[NI_IMAGE_PATH], kept[NI_IMAGE_PATH];
+    char path[NI_IMAGE_PATH], recorded[NI_IMAGE_PATH];
 
     (void)n;
     for (size_t i = 0; i < NI_COUNT(packages) && ni_has_prefix(file, "python3"); i++) {
         if (ni_format(path, sizeof(path), "/%s/%s/%s", l->path, file, packages[i]) &&
-            ni_format(kept, sizeof(kept), "%s/%s/%s", l->kept, file, packages[i]))
-            add_place(l->s, &l->s->sites, ni_span_of(path), kept);
+            ni_format(recorded, sizeof(recorded), "%s/%s/%s", l->recorded, file, packages[i]))
+            add_place(l->s, &l->s->sites, ni_span_of(path), recorded);
     }
     return 0;
 }
@@ -466,25 +472,25 @@ static int take_wheels_library(void *ctx, const char *file, size_t n)
         return 0;
     struct ni_image_file *f = add_file(w->l, NI_IMAGE_NCCL, none, w->version, file);
     if (f && w->file[0])
-        (void)ni_copy(f->kept_version, sizeof(f->kept_version), w->file);
+        (void)ni_copy(f->beside, sizeof(f->beside), w->file);
     return 0;
 }
 
 static void search_site(struct search *s, const struct place *at)
 {
-    struct listing l = {s, at->path, at->kept};
+    struct listing l = {s, at->path, at->recorded, NULL};
     struct wheel w = {.l = &l};
-    char path[NI_IMAGE_PATH], kept[NI_IMAGE_PATH], file[NI_IMAGE_PATH];
+    char path[NI_IMAGE_PATH], recorded[NI_IMAGE_PATH], file[NI_IMAGE_PATH];
 
     if (!ni_format(path, sizeof(path), "%s/nvidia/nccl/lib", at->path) ||
-        !ni_format(kept, sizeof(kept), "%s/nvidia/nccl/lib", at->kept) ||
+        !ni_format(recorded, sizeof(recorded), "%s/nvidia/nccl/lib", at->recorded) ||
         ni_look_up(&s->root, "%s", path) < 0)
         return;
     list(s, at->path, take_wheel, &w);
-    if (ni_format(file, sizeof(file), "%s/%s", at->kept, w.file) && w.file[0])
+    if (ni_format(file, sizeof(file), "%s/%s", at->recorded, w.file) && w.file[0])
         (void)ni_copy(w.file, sizeof(w.file), file);
     l.path = path;
-    l.kept = kept;
+    l.recorded = recorded;
     list(s, path, take_wheels_library, &w);
 }
 
@@ -497,11 +503,12 @@ static void search_pythons(struct search *s)
                "opt/venv/lib/python3/site-packages");
     for (unsigned i = 0; i < s->prefixes.n * NI_COUNT(folder); i++) {
         const struct place *at = &s->prefixes.at[i / 2];
-        char path[NI_IMAGE_PATH], kept[NI_IMAGE_PATH];
-        struct listing l = {s, path, kept};
+        char path[NI_IMAGE_PATH], recorded[NI_IMAGE_PATH];
+        struct listing l = {s, path, recorded, NULL};
 
         if (ni_format(path, sizeof(path), "%s/%s", at->path, folder[i % 2]) &&
-            ni_format(kept, sizeof(kept), "%s/%s", at->kept, folder[i % 2]) && !is_link(s, path))
+            ni_format(recorded, sizeof(recorded), "%s/%s", at->recorded, folder[i % 2]) &&
+            !is_link(s, path))
             list(s, path, take_python, &l);
     }
     for (unsigned i = 0; i < s->sites.n; i++)
@@ -512,14 +519,20 @@ static void search_pythons(struct search *s)
 /* Adds the libraries of conda, which are beside its Python. */
 static void find_condas(struct search *s)
 {
+    static const char meta[] = "conda-meta";
+    struct places *to = &s->libraries;
+
     for (unsigned i = 0; i < s->prefixes.n; i++) {
         const struct place *at = &s->prefixes.at[i];
-        char path[NI_IMAGE_PATH], kept[NI_IMAGE_PATH];
+        const unsigned before = to->n;
+        char path[NI_IMAGE_PATH], recorded[NI_IMAGE_PATH];
 
-        if (ni_look_up(&s->root, "%s/conda-meta", at->path) == 0 &&
+        if (ni_look_up(&s->root, "%s/%s", at->path, meta) == 0 &&
             ni_format(path, sizeof(path), "/%s/lib", at->path) &&
-            ni_format(kept, sizeof(kept), "%s/lib", at->kept))
-            add_place(s, &s->libraries, ni_span_of(path), kept);
+            ni_format(recorded, sizeof(recorded), "%s/lib", at->recorded))
+            add_place(s, to, ni_span_of(path), recorded);
+        if (to->n > before)
+            (void)ni_format(to->at[before].beside, NI_IMAGE_PATH, "%s/%s", at->recorded, meta);
     }
 }
 
@@ -560,9 +573,9 @@ static void record_image(const struct ni_root *root, const struct ni_image *imag
 
         if (f->kind == NI_IMAGE_DRIVER)
             (void)ni_format(line, sizeof(line), "driver %s", f->name);
-        ni_record_offer(root, f->kept, line, strlen(line));
-        if (f->kept_version[0])
-            ni_record_offer(root, f->kept_version, "", 0);
+        ni_record_offer(root, f->recorded, line, strlen(line));
+        if (f->beside[0])
+            ni_record_offer(root, f->beside, "", 0);
     }
 }
 

@@ -392,6 +392,7 @@ static bool is_of_image(struct ni_span name)
         {".venv", ""},
         {"conda", ""},
         {"conda-meta", ""},
+        {"envs", ""},
         {"gib", ""},
         {"hpcx", ""},
         {"nccl_rdma_sharp_plugin", ""},

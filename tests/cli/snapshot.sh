@@ -77,6 +77,23 @@ same "no names" "f etc/passwd x:x:7:0::/home/me:\\n" "$(grep -e passwd -e other 
 same "and the same plan" "$(HOME=/ plan --root pod)" "$(plan --root pod.tree)"
 matches "which tells of two homes" "*conf.home.differs*" "$(plan --root pod.tree)"
 
+# ---- an image with conda -------------------------------------------------------------------------
+
+libraries() { # TREE: of its image
+    "$bin" plan --all --root "$1" | awk '$1 == "libibverbs" || $1 == "NCCL" {print $1, $2}' | xargs
+}
+for prefix in opt/conda opt/conda/envs/hunter2 home/hunter2/conda; do
+    { cat "$nodes/image-other-provider.tree" && printf 'f %s\n' $prefix/conda-meta/history $prefix/lib/libnccl.so.2.28.9 \
+        $prefix/lib/libibverbs.so.1.14.50.0; } >conda.tree
+    has=$(CONDA_PREFIX=/$prefix libraries conda.tree)
+    matches "conda in $prefix" "*libibverbs 1.14.50.0*NCCL 2.28.9*" "$has"
+    CONDA_PREFIX=/$prefix "$bin" snapshot --root conda.tree -o kept.tree
+    same "... is in a recording" "$has" "$(libraries kept.tree)"
+    CONDA_PREFIX=/$prefix "$bin" snapshot --mask --root conda.tree -o kept.tree
+    same "... also in a masked one" "$has" "$(libraries kept.tree)"
+    same "... which does not tell its name" 0 "$(grep -c hunter2 kept.tree)"
+done
+
 # ---- options of the recorded pod -----------------------------------------------------------------
 
 NCCLINIT_MODE=tcp "$bin" snapshot -o tcp.tree
@@ -96,7 +113,7 @@ env -i "$bin" env --root out.tree >/dev/null 2>&1
 same "but does not count on replay" "" "$(ls hijacked 2>/dev/null)"
 sed 's/NCCLINIT_MODE=tcp/NCCLINIT_MODE=ucp/' tcp.tree >wrong.tree
 matches "a recorded demand that is wrong" "*The command would not be started: NCCLINIT_MODE: *require.unclear: NCCLINIT_MODE*" \
-    "$(env -i "$bin" plan --root wrong.tree 2>&1)"
+    "$(env -i "$bin" plan --all --root wrong.tree 2>&1)"
 
 # ---- the golden cases, recorded and replayed -----------------------------------------------------
 
