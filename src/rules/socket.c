@@ -493,7 +493,7 @@ static struct sorted sort_addresses(const struct ni_work *w)
     return found;
 }
 
-/* Reports that the pod's one routable address is of no use, and why. */
+/* Reports that no routable address of the pod is of use. down: the first of them. */
 static void report_down(const struct ni_work *w, const struct ni_addr *down)
 {
     char ip[NI_IP_TEXT];
@@ -504,7 +504,8 @@ static void report_down(const struct ni_work *w, const struct ni_addr *down)
                   "the pod has the routable address %s, but all its interfaces are down", ip);
     else if (!ni_is_netdev_down(w, down->ifname))
         ni_report(w->f, NI_F_SOCKET_NONE, ni_socket_ifname,
-                  "only %s is up with a routable address, %s, which other nodes do not reach",
+                  "%s has the routable address %s, which other nodes do not reach, and no other "
+                  "interface that is up has one that they reach",
                   down->ifname, ip);
     else
         ni_report(
