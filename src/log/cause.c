@@ -714,6 +714,21 @@ static void put_none_awaited(struct ni_text *t, const struct ni_log *log,
         put_unseen(t, ni_log_word(log, r->wait->collective), r->size > 0);
 }
 
+/* Finds the ranks that did not call the collective in which this one waits, as far as the log shows
+   it. */
+static void find_awaited(struct ni_log_set *ranks, const struct ni_log *log,
+                         const struct ni_log_rank *r)
+{
+    *ranks = (struct ni_log_set){0};
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *other = log->order[i];
+        const bool called = other->called >= r->wait->number && other->group == r->group;
+
+        if (!waits_with(other, r) && !called)
+            ni_log_set_add(ranks, (int)i);
+    }
+}
+
 /* Reports the ranks for which the others wait, if all that wait do so with this one. */
 static void report_waiting(const struct ni_log *log, const struct ni_log_rank *r,
                            struct ni_findings *f)
@@ -724,7 +739,7 @@ static void report_waiting(const struct ni_log *log, const struct ni_log_rank *r
     ni_log_put_ranks(&who, log, &ranks);
     ni_putf(&t, "waited %d s in ", r->wait->waited / 1000);
     put_collective(&t, log, r->wait);
-    ni_log_set_invert(&ranks, (int)log->n);
+    find_awaited(&ranks, log, r);
     if (ranks.n == 0)
         put_none_awaited(&t, log, r);
     else
@@ -1003,8 +1018,19 @@ static void report_warnings(struct ni_log *log, struct ni_findings *f)
     }
 }
 
+/* Returns true if the note is about a group that may lack ranks of the job. The default one is "0" or
+   "0(default_pg)". */
+static bool is_of_part(const struct ni_log *log, const struct ni_log_note *note)
+{
+    const char *group = ni_log_word(log, note->group);
+
+    if (note->said != NI_SAID_WAIT && note->said != NI_SAID_DONE)
+        return false;
+    return *group != '\0' && strcmp(group, "0") != 0 && !strstr(group, "default");
+}
+
 /* Returns the note of the first rank that waits in a collective, and adds the numbers of all that do
-   to the set; NULL: none does, or they do not wait in the same one. */
+   to the set; NULL: none does, or they do not wait in the same one, or it is of a part of the ranks. */
 static const struct ni_log_note *gather_waiting(const struct ni_log *log, struct ni_log_set *set)
 {
     const struct ni_log_note *first = NULL;
@@ -1012,6 +1038,8 @@ static const struct ni_log_note *gather_waiting(const struct ni_log *log, struct
     for (unsigned i = 0; i < log->n_note; i++) {
         const struct ni_log_note *note = &log->note[i];
 
+        if (is_of_part(log, note))
+            return NULL;
         if (note->said != NI_SAID_WAIT || note->rank < 0 || note->rank >= NI_LOG_RANKS)
             continue;
         first = first ? first : note;
@@ -1033,6 +1061,12 @@ static void report_waiting_alone(const struct ni_log *log, struct ni_findings *f
 
     if (!first)
         return;
+    for (unsigned i = 0; i < log->n_note; i++) {
+        const struct ni_log_note *note = &log->note[i];
+
+        if (note->said == NI_SAID_DONE && note->number >= first->number)
+            ni_log_set_add(&waiting, note->rank); /* it has called that collective */
+    }
     ni_log_set_put(&who, &waiting);
     const unsigned others = ni_log_set_put_rest(&missing, &waiting, waiting.end);
     if (others == 0 || others >= waiting.n)

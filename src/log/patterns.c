@@ -64,6 +64,9 @@ static const char no_mesh[] =
 static const char no_queue_pair[] =
     "NVSHMEM could not connect its queue pairs: the GID (NVSHMEM_IB_GID_INDEX) or the HCA "
     "(NVSHMEM_HCA_LIST) is the wrong one, or there is no route to the other end";
+static const char closed_rendezvous[] =
+    "torchrun came to a rendezvous that was over: the job has ended, or its id is used again";
+static const char late_rendezvous[] = "not all nodes came to torchrun's rendezvous in time";
 static const char stands_still[] =
     "a rank stands still in a call of NCCL or CUDA: others did not come, or came later than "
     "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC allows";
@@ -730,10 +733,13 @@ const struct ni_pattern ni_patterns[] = {
             "torchrun did not get through to its rendezvous store: nobody listens at the endpoint, "
             "it cannot be reached, or it breaks off"),
     BECAUSE("RendezvousTimeoutError", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
-            "not all nodes came to torchrun's rendezvous in time"),
-    BECAUSE(
-        "RendezvousClosedError", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
-        "torchrun came to a rendezvous that was over: the job has ended, or its id is used again"),
+            late_rendezvous),
+    BECAUSE("\"message\": \"RendezvousClosedError", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, 0,
+            closed_rendezvous),
+    BECAUSE("\"message\": \"RendezvousTimeoutError", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, 0,
+            late_rendezvous),
+    BECAUSE("RendezvousClosedError", TORCH, "1.9-2.11", STORE, LOG_RENDEZVOUS, FOLLOWS | IF_FAILED,
+            closed_rendezvous),
     /* ---- launchers ---- */
     BECAUSE(
         "Permission denied (%{publickey|password|keyboard|gssapi}", SSH, "6-10", LAUNCHER,
@@ -844,6 +850,9 @@ const struct ni_pattern ni_patterns[] = {
             "MPI could not begin; the lines before this one say why"),
     BECAUSE("An error occurred in MPI_Init", MPI, "1.4-5.0", ANY, LOG_LIBRARY, FOLLOWS,
             "MPI could not begin; the lines before this one say why"),
+    /* the proxy's own WARN stands before it, or in the log of the rank that it names */
+    BECAUSE("Proxy Call to rank %d failed", NCCL, ALL, NETWORK, LOG_FAILED, FOLLOWS,
+            "the proxy thread of a rank on this node could not do its part; its own lines say why"),
     FAULT("NCCL error in: %s", TORCH, "1.8-2.9", ANY, LOG_FAILED, FOLLOWS),
     FAULT("unhandled system error", NCCL, ALL, ANY, LOG_FAILED, FOLLOWS),
     FAULT("Test NCCL failure ", TESTS, "2.0-2.17", ANY, LOG_FAILED, FOLLOWS),

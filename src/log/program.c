@@ -280,17 +280,22 @@ static ni_log_text name_of(struct ni_log *log, struct ni_span s)
     return ni_log_keep(log, s);
 }
 
-/* Returns the process group, "0(default_pg)" of "[PG ID 0 PG GUID 0(default_pg) Rank 1]"; empty:
-   the line has none. */
+/* Returns the process group, "0(default_pg)" of "[PG ID 0 PG GUID 0(default_pg) Rank 1]", "1" of "[PG 1
+   Rank 3]", as torch 2.3 and 2.4 have it; empty: the line has none. */
 static struct ni_span group_of(struct ni_span line)
 {
-    static const char mark[] = "PG GUID ";
-    const char *at = memmem(line.p, line.n, mark, sizeof(mark) - 1);
-    struct ni_span group = {at ? at + sizeof(mark) - 1 : line.p, 0};
+    static const char *const marks[] = {"PG GUID ", "[PG "};
 
-    while (at && group.p + group.n < line.p + line.n && group.p[group.n] != ' ')
-        group.n++;
-    return group;
+    for (size_t i = 0; i < NI_COUNT(marks); i++) {
+        const char *at = memmem(line.p, line.n, marks[i], strlen(marks[i]));
+        struct ni_span group = {at ? at + strlen(marks[i]) : line.p, 0};
+
+        while (at && group.p + group.n < line.p + line.n && group.p[group.n] != ' ')
+            group.n++;
+        if (group.n > 0)
+            return group;
+    }
+    return (struct ni_span){line.p, 0};
 }
 
 /* Notes that a rank waits in a collective, as PyTorch's watchdog says: which one, since when,
@@ -638,12 +643,14 @@ static void take_member(struct ni_log *log, const struct ni_found *f)
     ni_log_set_add(&log->member, rank);
 }
 
-/* Notes the end of a process, as its launcher tells it. */
+/* Notes the end of a process, as its launcher tells it, or its own handler. */
 static void take_ended(const struct ni_log_line *l, const struct ni_found *f)
 {
     const struct ni_span *c = f->capture;
 
-    if ((enum ni_log_program)f->row->flags == NI_PROGRAM_EXITED)
+    if ((enum ni_log_program)f->row->flags == NI_PROGRAM_CAUGHT)
+        note_caught(l, f);
+    else if ((enum ni_log_program)f->row->flags == NI_PROGRAM_EXITED)
         (void)note_end(l, f->at, 0, signed_number(c[0]), -1, -signed_number(c[3]));
     else if ((enum ni_log_program)f->row->flags == NI_PROGRAM_DIED)
         (void)note_end(l, f->at, 0, -1, signed_number(c[1]), signed_number(c[2]));
@@ -651,10 +658,20 @@ static void take_ended(const struct ni_log_line *l, const struct ni_found *f)
         (void)note_end(l, f->at, 0, -1, signed_number(c[2]), signed_number(c[0]));
 }
 
+/* Notes the last collective that a rank called, from a line of torch's watchdog. */
+static void take_called(const struct ni_log_line *l, const struct ni_found *f)
+{
+    const struct ni_span *c = f->capture;
+
+    if ((enum ni_log_program)f->row->flags == NI_PROGRAM_GROUP)
+        note_called(l, f, c[0], c[3]);
+    else
+        note_called(l, f, group_of((struct ni_span){l->p, (size_t)(f->at - l->p)}), c[0]);
+}
+
 void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
 {
     struct ni_log *log = l->log;
-    const struct ni_span *c = f->capture;
 
     switch ((enum ni_log_program)f->row->flags) {
     case NI_PROGRAM_TRACEBACK:
@@ -671,10 +688,8 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
         note_wait(l, f);
         break;
     case NI_PROGRAM_GROUP:
-        note_called(l, f, c[0], c[3]);
-        break;
     case NI_PROGRAM_CALLED:
-        note_called(l, f, (struct ni_span){"", 0}, c[0]);
+        take_called(l, f);
         break;
     case NI_PROGRAM_P2P:
         note_p2p(l, f);
@@ -684,7 +699,7 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
         break;
     case NI_PROGRAM_RANK:
         log->launcher.file = log->file;
-        log->launcher.rank = signed_number(c[0]);
+        log->launcher.rank = signed_number(f->capture[0]);
         break;
     case NI_PROGRAM_EXITCODE:
         take_exitcode(l, f);
@@ -693,13 +708,11 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
     case NI_PROGRAM_MET:
         take_member(log, f);
         break;
+    case NI_PROGRAM_CAUGHT:
     case NI_PROGRAM_FAILED:
     case NI_PROGRAM_DIED:
     case NI_PROGRAM_EXITED:
         take_ended(l, f);
-        break;
-    case NI_PROGRAM_CAUGHT:
-        note_caught(l, f);
         break;
     case NI_PROGRAM_TERM:
         take_term(l, f);
