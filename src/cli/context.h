@@ -8,6 +8,7 @@
 
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/progress_table.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
@@ -35,7 +36,7 @@ struct ni_context {
     struct ni_root root; /* opened by ni_flow */
     bool opened;         /* the root is open */
     bool stderr_dead;    /* nobody reads standard error: nothing more is written to it */
-    bool progress;       /* a line of progress stands on standard error */
+    struct ni_progress_table progress;
     int64_t memlock;     /* set by ni_flow: the soft limit in force, in bytes; -1: not known */
     struct ni_work work; /* pointers to the members that follow, for the rules */
     struct ni_inventory inventory;

@@ -10,9 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/board.h"
 #include "cli/context.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/stderr.h"
 #include "findings/pod.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
@@ -23,61 +25,11 @@
 #include "system/exec.h"
 #include "system/replace.h"
 
-enum {
-    GROWS = 6, /* a byte becomes \uHHHH, six bytes, at most */
-    PATIENCE_MS = 1000
-};
+enum { GROWS = 6 /* a byte becomes \uHHHH, six bytes, at most */ };
 
 void ni_ignore_sigxfsz(void)
 {
     (void)signal(SIGXFSZ, SIG_IGN);
-}
-
-/* Returns true unless standard error is a file that may not grow by n bytes: beyond RLIMIT_FSIZE
-   (`ulimit -f`) a write raises SIGXFSZ (mm/filemap.c generic_write_check_limits). */
-static bool has_room(size_t n)
-{
-    struct rlimit limit;
-    struct stat st;
-
-    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || fstat(STDERR_FILENO, &st) < 0 ||
-        !S_ISREG(st.st_mode))
-        return true;
-    off_t at = lseek(STDERR_FILENO, 0, SEEK_CUR);
-    return (rlim_t)(at > st.st_size ? at : st.st_size) + n <= limit.rlim_cur;
-}
-
-/* Returns true if n bytes can be written. A line must neither kill nor hold the command that waits
-   to be started, and its signal mask and dispositions must not change. So poll comes first: without
-   a reader a write would raise SIGPIPE, and into a full pipe it would wait for ever. The last
-   reader may go away between the two calls; that risk stays. If poll itself fails (a signal, a
-   seccomp filter) the line is written: silence would be worse than the risk. */
-static bool stderr_ready(struct ni_context *ctx, size_t n)
-{
-    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
-
-    if (!ctx->stderr_dead) {
-        int r = poll(&p, 1, PATIENCE_MS);
-
-        ctx->stderr_dead =
-            r == 0 || (r > 0 && (p.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) || !has_room(n);
-    }
-    return !ctx->stderr_dead;
-}
-
-static void write_line(struct ni_context *ctx, const struct ni_text *line)
-{
-    const char *s = line->buf;
-    size_t n = line->len;
-
-    while (n > 0 && stderr_ready(ctx, n)) {
-        ssize_t done = write(STDERR_FILENO, s, n);
-
-        if (done <= 0)
-            break;
-        s += done;
-        n -= (size_t)done;
-    }
 }
 
 /* Puts a message as one line, in the form of --log-format. */
@@ -112,7 +64,8 @@ static NI_PRINTF(3, 0) void say(struct ni_context *ctx, enum ni_log_level level,
         return;
     ni_vputf(&message, fmt, ap);
     put_message(ctx, &line, level, buf);
-    write_line(ctx, &line);
+    ni_progress_hide(ctx);
+    ni_write_stderr(ctx, &line);
 }
 
 void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...)
@@ -137,22 +90,6 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...)
 int ni_refuse_caps(struct ni_context *ctx, int err)
 {
     return ni_usage(ctx, "nccl-init cannot drop its capabilities, and stops: %s", NI_ERRNO(err));
-}
-
-void ni_say_progress(struct ni_context *ctx, const char *line)
-{
-    struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
-    struct ni_text t = NI_TEXT(1024);
-
-    if (ctx->options.log_level < NI_LOG_INFO || ctx->options.log_format == NI_LOG_JSON ||
-        (!*line && !ctx->progress) || !isatty(STDERR_FILENO))
-        return;
-    /* progress must not cost time: on a stopped terminal the line is left out */
-    if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0)
-        return;
-    ctx->progress = *line != '\0';
-    ni_putf(&t, "\r%s\033[K", line); /* ECMA-48: erase to the end of the line */
-    write_line(ctx, &t);
 }
 
 /* Returns true if the line of ni_refuse says what the finding says: its hint comes below that line.
@@ -188,7 +125,8 @@ static void say_finding(struct ni_context *ctx, const struct ni_finding *f)
     struct ni_text line = ni_text_on(buf, sizeof(buf));
 
     put_finding(ctx, &line, f);
-    write_line(ctx, &line);
+    ni_progress_hide(ctx);
+    ni_write_stderr(ctx, &line);
 }
 
 void ni_say_findings(struct ni_context *ctx)

@@ -23,9 +23,6 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
 /* Says that ni_caps_disable, ni_caps_forsake, ni_caps_apply or ni_memlock_raise returned -errno,
    and that the program ends for that. Returns NI_EXIT_REFUSED. */
 int ni_refuse_caps(struct ni_context *ctx, int err);
-/* Shows a line of progress, if standard error is a terminal. The next line replaces it, and ""
-   removes it. */
-void ni_say_progress(struct ni_context *ctx, const char *line);
 /* Writes the findings that the log level wants and that were not written before. */
 void ni_say_findings(struct ni_context *ctx);
 /* What the termination log gets: the reason, or also the warnings and errors. */

@@ -652,7 +652,10 @@ static void tell_missing(const struct ni_job *job, enum ni_missing how, struct n
     }
     ni_putf(&t, "%u of %u pods %s: ", n, job->ranks,
             lost ? "went away before the end, or stopped answering" : "never came");
-    ni_put_numbers(&t, "rank", job->missing, job->ranks, (uint8_t)how);
+    if (lost)
+        ni_put_numbers(&t, "rank", job->missing, job->ranks, (uint8_t)how);
+    else
+        ni_put_missing(&t, job, how);
     if (n > 0)
         ni_report(f, lost ? NI_F_JOB_POD_LOST : NI_F_JOB_MISSING, s.buf, "%s", t.buf);
 }

@@ -10,6 +10,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
+#include "preflight/hosts.h"
 
 const struct ni_outcome_form ni_outcome_forms[] = {
     [NI_JOB_BAD] = {'b', "bad", NI_EXIT_FAILED},
@@ -64,20 +65,46 @@ void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank)
     }
 }
 
-void ni_put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
-                    uint8_t value)
+/* Puts the name of a pod that is not there, as far as it is known; nothing if it is not. */
+static void put_known_name(struct ni_text *to, const struct ni_job *job, unsigned rank)
 {
-    enum { MOST = 12 }; /* runs that a message has room for */
+    if (job->pod[rank].host[0])
+        ni_put(to, job->pod[rank].host);
+    else if (job->hosts)
+        ni_put_host_of(to, job->hosts, rank);
+}
+
+static bool has_known_name(const struct ni_job *job, unsigned rank)
+{
+    struct ni_text name = NI_TEXT(NI_POD_NAME);
+
+    put_known_name(&name, job, rank);
+    return name.len > 0;
+}
+
+/* Puts the numbers whose entry is `value`, of n. job: they are ranks, which stand with their names if they
+   are few; NULL: they have none. */
+static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
+                        uint8_t value, const struct ni_job *job)
+{
+    enum { MOST = 12, NAMED = 4 }; /* runs, and names, that a message has room for */
     unsigned runs = 0, total = 0;
 
     for (unsigned i = 0; i < n; i++)
         total += is[i] == value;
+    const bool few = job && total <= NAMED;
+
     ni_putf(to, "%s%s ", one, ni_plural(total));
     for (unsigned i = 0, last; i < n; i = last + 1) {
+        struct ni_text name = NI_TEXT(NI_POD_NAME);
+
         last = i;
         if (is[i] != value)
             continue;
-        while (last + 1 < n && is[last + 1] == value)
+        if (few)
+            put_known_name(&name, job, i);
+        while (name.len == 0 && last + 1 < n && is[last + 1] == value &&
+               !(few && has_known_name(job, last + 1)))
             last++;
         if (runs == MOST) {
             ni_put(to, ", ...");
@@ -87,5 +114,21 @@ void ni_put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsi
         runs++;
         if (last > i)
             ni_putf(to, "-%u", last);
+        if (name.len == 0)
+            continue;
+        ni_put(to, " (");
+        ni_quote(to, name.buf);
+        ni_put(to, ")");
     }
+}
+
+void ni_put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
+                    uint8_t value)
+{
+    put_numbers(to, one, is, n, value, NULL);
+}
+
+void ni_put_missing(struct ni_text *to, const struct ni_job *job, enum ni_missing how)
+{
+    put_numbers(to, "rank", job->missing, job->ranks, (uint8_t)how, job);
 }

@@ -98,6 +98,7 @@ enum ni_round_kind {
 struct ni_job {
     unsigned ranks;
     const char *source; /* the source: id of the launcher's row, "pet", "lws", "peers" */
+    const char *hosts;  /* the launcher's list of all nodes (ni_put_host_of); NULL: it gives none */
     struct ni_pod *pod; /* by rank */
     uint8_t *missing;   /* enum ni_missing, by rank */
     unsigned n_rail;    /* the largest n_rail of all pods */
@@ -148,6 +149,9 @@ struct ni_verdict {
 /* Returns true if the pod came and has a rail of that number. */
 bool ni_has_rail(const struct ni_job *job, unsigned rank, unsigned rail);
 struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail);
+/* Puts the ranks that are missing in that way, "ranks 3-9, 12": those whose name is known, because they
+   came before or the launcher lists them, with it if they are few: "ranks 7 (node-b7), 12". */
+void ni_put_missing(struct ni_text *to, const struct ni_job *job, enum ni_missing how);
 /* Puts a pod's name: "trainer-17 (node-b3)", or "rank 17" if it never came. */
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);
 /* Puts "rank 3" or "ranks 0-3, 7, ...": the numbers whose entry is `value`, of n. */

@@ -9,6 +9,7 @@
 #include "nccl_init/env.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "preflight/hosts.h"
 #include "preflight/job.h"
 
 /* The variables of one launcher. */
@@ -18,6 +19,7 @@ static const struct row {
     const char *when;
     const char *host, *or_host, *rank, *or_rank, *ranks;
     const char *unless; /* if this is set the row does not count */
+    bool lists;         /* `host` is a list of all nodes, in the order of the ranks */
     const char *local;  /* `rank` and `ranks` count processes, of which each pod has so many */
     const char *key[3]; /* the job's id and its attempt; those that are set are joined */
 } rows[] = {
@@ -35,12 +37,13 @@ static const struct row {
      .ranks = "LWS_GROUP_SIZE"},
     /* a step only: a batch script has the job's numbers, and is alone */
     {"slurm", .when = "SLURM_STEP_ID", .host = "SLURM_STEP_NODELIST", .rank = "SLURM_NODEID",
-     .ranks = "SLURM_STEP_NUM_NODES",
+     .ranks = "SLURM_STEP_NUM_NODES", .lists = true,
      .key = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
     /* of one string: the nodes' addresses, the head's first (SkyPilot docs, Distributed Multi-Node
        Jobs) */
     {"skypilot", .when = "SKYPILOT_NUM_NODES", .host = "SKYPILOT_NODE_IPS",
-     .rank = "SKYPILOT_NODE_RANK", .ranks = "SKYPILOT_NUM_NODES", .key = {"SKYPILOT_TASK_ID"}},
+     .rank = "SKYPILOT_NODE_RANK", .ranks = "SKYPILOT_NUM_NODES", .lists = true,
+     .key = {"SKYPILOT_TASK_ID"}},
     {"master", .host = "MASTER_ADDR", .rank = "NODE_RANK", .ranks = "NNODES"},
     {"master", .host = "MASTER_ADDR", .rank = "CROSS_RANK", .ranks = "CROSS_SIZE"},
     /* these count pods, if no launcher of processes is there (PyTorchJob, Volcano's plugin) */
@@ -111,25 +114,6 @@ static int64_t read_number(const struct search *s, const char *name, int given, 
     return -1;
 }
 
-/* Puts the first of a list of hosts, in Slurm's form `trainer[08-11,20]-x,other`
-   (src/common/hostlist.c): of each bracket the lower bound of the first range. */
-static void put_first_host(struct ni_text *t, const char *list)
-{
-    static const char digits[] = "0123456789";
-
-    for (list += strspn(list, ", \t\n"); *list && !strchr(", \t\n", *list); list++) {
-        const size_t n = strspn(list + 1, digits);
-        const char *close = list + 1 + n + strspn(list + 1 + n, "0123456789-,");
-
-        if (*list == '[' && n > 0 && *close == ']') {
-            ni_putn(t, list + 1, n);
-            list = close;
-        } else {
-            ni_putn(t, list, 1);
-        }
-    }
-}
-
 /* Takes the port off HOST:PORT or [V6]:PORT, and the brackets off an IPv6 address. *port stays if
    there is none. Returns false if what stands in its place is not a port. */
 static bool take_port(char *host, uint64_t *port)
@@ -178,7 +162,9 @@ static bool take_host(const struct search *s, const struct row *row)
     if (!told)
         return false;
     t = ni_text_on(host, sizeof(s->to->host));
-    put_first_host(&t, told);
+    ni_put_first_host(&t, told);
+    if (!given && row->lists)
+        s->to->hosts = told;
     if (!take_port(host, &port))
         refuse_variable(s, name, told, "names no port");
     if (given)

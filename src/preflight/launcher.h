@@ -17,8 +17,9 @@ struct ni_party {
     char host[NI_MEET_PEERS]; /* the name or address of pod 0 */
     unsigned port;
     unsigned rank, ranks;
-    char key[128]; /* equal in all pods of this attempt; never shown to anybody */
-    bool named;    /* the key is only the name of pod 0, which another job can have, too */
+    const char *hosts; /* the launcher's list of all nodes, by rank; NULL: it gives none */
+    char key[128];     /* equal in all pods of this attempt; never shown to anybody */
+    bool named;        /* the key is only the name of pod 0, which another job can have, too */
     bool
         stand_aside; /* local rank 0 of this pod acts; of the other members only port and local are set */
     bool first;      /* this is local rank 0 of several processes, which wait for it */

@@ -65,6 +65,7 @@ struct coordinator {
     int64_t took_ms[NI_MAX_RANKS]; /* by rank: from there to its answer, in all works */
     int64_t until_ms, looked_ms, alive_ms;
     int64_t limit_ms; /* until_ms, if no pod leaves before */
+    unsigned pairs;   /* of the present round */
     /* by rank: when the pod stops waiting for others, and pod 0 must tell it; 0: not known */
     int64_t *last_ms;
     /* by rank: its facts, its answer, or the end of its connection must still come */
@@ -93,7 +94,9 @@ static void note_leave(void *arg, unsigned rank)
     if (h->phase == GATHERING) {
         h->job.missing[rank] = NI_POD_NEVER_CAME;
         free(h->job.pod[rank].rail);
-        h->job.pod[rank] = (struct ni_pod){.here = false};
+        h->job.pod[rank].here = false; /* its names stay, to tell who is awaited */
+        h->job.pod[rank].rail = NULL;
+        h->job.pod[rank].n_rail = h->job.pod[rank].n_setting = 0;
     }
 }
 
@@ -305,10 +308,53 @@ static void take_message(void *arg, unsigned at, const struct ni_message *m)
         ni_crowd_drop(&h->crowd, at);
 }
 
-/* Tells the pods that pod 0 is there, and whether it waits for others. */
+/* Puts the name of what is done now. */
+static void put_phase(const struct coordinator *h, struct ni_text *t)
+{
+    if (h->phase == GATHERING)
+        ni_put(t, "pods");
+    else
+        ni_putf(t, "round %u", h->job.rounds);
+}
+
+/* Puts who is awaited. */
+static void put_awaited(const struct coordinator *h, struct ni_text *t)
+{
+    const int64_t left_ms = h->until_ms - ni_now_ms();
+    const uint8_t *owes = (const uint8_t *)h->owes;
+    unsigned here = 0;
+
+    if (h->phase == GATHERING) {
+        for (unsigned rank = 0; rank < h->job.ranks; rank++)
+            here += !h->owes[rank];
+        ni_putf(t, "%u of %u came; waiting for ", here, h->job.ranks);
+        ni_put_missing(t, &h->job, NI_POD_NEVER_CAME);
+    } else {
+        ni_putf(t, "%u pair%s; waiting for ", h->pairs, ni_plural(h->pairs));
+        ni_put_numbers(t, "rank", owes, h->job.ranks, true);
+    }
+    ni_putf(t, "; %lld s left", (long long)(left_ms > 0 ? left_ms : 0) / 1000);
+}
+
+static void show_awaited(const struct coordinator *h, enum ni_progress kind)
+{
+    struct ni_text what = NI_TEXT(NI_PROGRESS_WHAT), line = NI_TEXT(NI_PROGRESS_LINE);
+
+    put_phase(h, &what);
+    put_awaited(h, &line);
+    h->m->progress(h->m->arg, what.buf, line.buf, kind);
+}
+
+/* Tells the pods that pod 0 is there, and for whom it waits. */
 static void tell_alive(struct coordinator *h, int64_t now)
 {
+    char *line = h->crowd.out.verdict.line;
+    struct ni_text t = ni_text_on(line, NI_PROGRESS_LINE / 2);
+
     h->alive_ms = now;
+    put_phase(h, &t);
+    ni_put(&t, ": ");
+    put_awaited(h, &t);
     h->crowd.out.begun = h->phase != GATHERING;
     for (unsigned rank = 0; rank < h->job.ranks; rank++)
         if (ni_crowd_has(&h->crowd, rank))
@@ -330,22 +376,14 @@ static void wait_as_long(struct coordinator *h)
 
 static void watch_pods(struct coordinator *h, int64_t now)
 {
-    struct ni_text line = NI_TEXT(256);
-    unsigned here = 0;
-
     h->looked_ms = now;
     ni_crowd_drop_late(&h->crowd, now);
     if (h->phase != OVER && now - h->alive_ms >= NI_ALIVE_MS)
         tell_alive(h, now);
-    if (h->phase != GATHERING)
-        return;
-    wait_as_long(h);
-    for (unsigned rank = 0; rank < h->job.ranks; rank++)
-        here += !h->owes[rank];
-    ni_putf(&line, "%u of %u pods came so far; waiting for ", here, h->job.ranks);
-    ni_put_numbers(&line, "rank", h->missing, h->job.ranks, NI_POD_NEVER_CAME);
-    ni_putf(&line, "; %lld s left", (long long)(h->until_ms > now ? h->until_ms - now : 0) / 1000);
-    h->m->progress(h->m->arg, line.buf, NI_SAME_PHASE);
+    if (h->phase == GATHERING)
+        wait_as_long(h);
+    if (h->phase != OVER)
+        show_awaited(h, NI_SAME_PHASE);
 }
 
 /* Waits until no pod owes an answer, or the time is over; then drops the pods that still owe
@@ -530,12 +568,21 @@ static bool plan_round(struct coordinator *h)
     return false;
 }
 
+/* Shows a round when it begins, and when nobody is awaited any more. */
+static void show_round(const struct coordinator *h, enum ni_progress kind)
+{
+    struct ni_text what = NI_TEXT(NI_PROGRESS_WHAT), line = NI_TEXT(64);
+
+    put_phase(h, &what);
+    ni_putf(&line, "%u pair%s", h->pairs, ni_plural(h->pairs));
+    h->m->progress(h->m->arg, what.buf, line.buf, kind);
+}
+
 /* Runs rounds until the judge asks for no more. */
 static void run_rounds(struct coordinator *h)
 {
     struct ni_job *job = &h->job;
     const unsigned most = job->ranks * job->n_rail;
-    char line[64];
 
     h->slot = calloc((size_t)most * NI_ROLES, sizeof(*h->slot));
     while (h->slot) {
@@ -546,10 +593,10 @@ static void run_rounds(struct coordinator *h)
         if (!r || !plan_round(h))
             break;
         fill_slots(h, first);
-        (void)ni_format(line, sizeof(line), "round %u: %u pair%s", job->rounds,
-                        job->n_result - first, ni_plural(job->n_result - first));
-        h->m->progress(h->m->arg, line, NI_NEW_PHASE);
+        h->pairs = job->n_result - first;
+        show_round(h, NI_NEW_PHASE);
         run_round(h, first);
+        show_round(h, NI_SAME_PHASE);
     }
 }
 
@@ -563,9 +610,9 @@ static int wait_for_port(struct coordinator *h)
     char line[64];
     int r = ni_crowd_listen(&h->crowd, port);
 
-    (void)ni_format(line, sizeof(line), "port %u is in use: trying again", port);
+    (void)ni_format(line, sizeof(line), "%u is in use: trying again", port);
     if (r == -EADDRINUSE)
-        h->m->progress(h->m->arg, line, NI_NEW_PHASE);
+        h->m->progress(h->m->arg, "port", line, NI_NEW_PHASE);
     while (r == -EADDRINUSE && ni_now_ms() < h->within_ms) {
         (void)poll(NULL, 0, NI_LOOK_MS);
         r = ni_crowd_listen(&h->crowd, port);
@@ -592,6 +639,7 @@ static int set_up(struct coordinator *h)
         return r;
     h->job = (struct ni_job){.ranks = ranks,
                              .source = h->m->party->source,
+                             .hosts = h->m->party->hosts,
                              .pod = calloc(ranks, sizeof(*h->job.pod)),
                              .missing = h->missing,
                              .need = h->m->need,
@@ -671,15 +719,32 @@ static void tell_verdict(struct coordinator *h, const struct ni_verdict *verdict
     wait_for_pods(h, TOLD_MS);
 }
 
+/* Shows how many pods are compared, and try their rails. */
+static void show_who_came(const struct coordinator *h)
+{
+    struct ni_text line = NI_TEXT(64);
+    unsigned came = 0, rails = 0;
+
+    for (unsigned rank = 0; rank < h->job.ranks; rank++) {
+        came += h->job.pod[rank].here;
+        rails += h->job.pod[rank].n_rail;
+    }
+    ni_putf(&line, "%u of %u came", came, h->job.ranks);
+    if (rails > 0)
+        ni_putf(&line, ", with %u rail%s", rails, ni_plural(rails));
+    h->m->progress(h->m->arg, "pods", line.buf, NI_SAME_PHASE);
+}
+
 /* Leads the meeting from the first pod to the verdict. 0 or -errno. */
 static int run(struct coordinator *h, struct ni_verdict *ret)
 {
     const struct ni_rendezvous *m = h->m;
     struct ni_job *job = &h->job;
 
-    (void)ni_format(ret->line, sizeof(ret->line), "waiting for %u pods", job->ranks);
-    m->progress(m->arg, ret->line, NI_NEW_PHASE);
+    h->until_ms = h->within_ms;
+    show_awaited(h, NI_NEW_PHASE);
     wait_for_pods(h, h->within_ms - ni_now_ms());
+    show_who_came(h);
     h->phase = ROUNDS; /* a pod that goes away from now on is missing */
     h->end_ms =
         ni_now_ms() + (m->rounds_ms > 0 ? m->rounds_ms : ni_rounds_ms(m->task.move_ms) / 4 * 3);

@@ -30,6 +30,7 @@ enum {
     OTHERS_MS = 500,   /* for each address before it */
     FIRST_PAUSE_MS = 50,
     LAST_PAUSE_MS = 1000,
+    LOOK_MS = 250,    /* between two looks at the rails that work */
     ABSENT_MS = 5000, /* between two look-ups of a name that is absent: 1,000 pods ask one DNS */
     JITTER_MS = 200
 };
@@ -95,6 +96,19 @@ static void begin_work(struct participant *l)
         l->m->begun(l->m->arg);
 }
 
+/* Shows what pod 0, which is there, waits for. The participant of pod 0 shows nothing, for pod 0 does. */
+static void show_pod_0(const struct participant *l)
+{
+    struct ni_text line = NI_TEXT(NI_PROGRESS_LINE);
+
+    if (l->m->party->rank == 0)
+        return;
+    ni_put(&line, "it is there, and waits");
+    if (l->msg.verdict.line[0])
+        ni_putf(&line, ": %s", l->msg.verdict.line);
+    l->m->progress(l->m->arg, "pod 0", line.buf, NI_SAME_PHASE);
+}
+
 /* Reads pod 0's answer to a message of that type into l->msg: its next message other than that it
    is alive. 0 or -errno. */
 static int await_answer(struct participant *l, enum ni_message_type type, int64_t limit_ms)
@@ -109,8 +123,7 @@ static int await_answer(struct participant *l, enum ni_message_type type, int64_
             return r;
         if (l->msg.begun)
             begin_work(l);
-        else if (l->m->party->rank > 0)
-            l->m->progress(l->m->arg, "pod 0 is there; it waits for the others", NI_SAME_PHASE);
+        show_pod_0(l);
         if (ni_now_ms() >= l->until_ms)
             return -ETIMEDOUT;
     }
@@ -154,8 +167,13 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
 static void let_work(struct participant *l, enum ni_rail_work what, int64_t limit_ms)
 {
     ni_rails_ask(&l->rails, what, limit_ms);
-    while (!ni_rails_done(&l->rails, INT32_MAX))
-        ;
+    while (!ni_rails_done(&l->rails, LOOK_MS)) {
+        struct ni_text line = NI_TEXT(NI_PROGRESS_LINE);
+
+        ni_put_awaited_rails(&line, &l->rails);
+        if (l->m->party->rank > 0)
+            l->m->progress(l->m->arg, "own rails", line.buf, NI_SAME_PHASE);
+    }
 }
 
 /* Gives each rail its part of what pod 0 asks for: nothing, or the roles of its items. Each rail
@@ -388,7 +406,7 @@ static int find_coordinator(struct participant *l)
 
         if (r == 0 || l->begun)
             return r;
-        l->m->progress(l->m->arg, l->why.buf, NI_SAME_PHASE);
+        l->m->progress(l->m->arg, "pod 0", l->why.buf, NI_SAME_PHASE);
         left = l->within_ms - ni_now_ms();
         const int64_t rest = l->absent ? ABSENT_MS + p->rank % JITTER_MS : pause;
         if (left > 0)

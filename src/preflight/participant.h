@@ -3,6 +3,7 @@
 #ifndef NCCL_INIT_PREFLIGHT_PARTICIPANT_H
 #define NCCL_INIT_PREFLIGHT_PARTICIPANT_H
 
+#include "cli/progress_table.h"
 #include "nccl_init/plan.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
@@ -12,10 +13,6 @@
 enum {
     NI_MOVE_MS = 3000 /* for data, if pod 0 says so, unless the pod's own option allows more */
 };
-
-/* Whether a line of progress begins a new phase, which is worth a line of a log. Of the others a log
-   has one now and then: what stands after the last "; " does not make it another line. */
-enum ni_progress { NI_SAME_PHASE, NI_NEW_PHASE };
 
 /* One meeting, as a pod that takes part sees it. Not owned; only `pod` is changed. */
 struct ni_rendezvous {
@@ -31,8 +28,8 @@ struct ni_rendezvous {
     ni_rail_fn *fn;     /* NULL: its rails cannot be tried */
     /* the members that all tasks share; bytes and move_ms are those of rank 0 */
     struct ni_rail_task task;
-    /* A line for people, such as "12 of 64 pods have come". At pod 0 in two processes. */
-    void (*progress)(void *arg, const char *line, enum ni_progress kind);
+    /* A row for people: "pods", "12 of 64 came" */
+    void (*progress)(void *arg, const char *what, const char *line, enum ni_progress kind);
     void (*begun)(void *arg); /* waiting for pods is over. NULL: nobody asks */
     /* pod 0 has just told all others the verdict. NULL: nobody asks */
     void (*told)(void *arg, enum ni_outcome outcome);

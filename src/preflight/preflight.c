@@ -19,10 +19,13 @@
 #include <cpuid.h>
 #endif
 
+#include "cli/board.h"
 #include "cli/context.h"
 #include "cli/flow.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/progress_table.h"
 #include "cli/say.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
@@ -211,10 +214,7 @@ enum {
     SELF_MS = 60000, /* for a self-test, which may follow */
     LAST_MS = 30000, /* beyond the rounds, until the child has printed the verdict */
     SLACK_MS = 2000, /* beyond --within, until the child says that it waits no more */
-    /* in a log: between two lines about who is awaited, if they differ, or not */
-    CHANGED_MS = 10000,
-    SAME_MS = 30000,
-    ENDED_MS = 1500 /* from a signal until the child has said for whom it waited */
+    ENDED_MS = 1500  /* from a signal until the child has said for whom it waited */
 };
 
 /* Bytes of the child before that of the outcome: waiting for pods is over; or it was ended by a
@@ -366,47 +366,26 @@ static void note_end(int signal)
 }
 
 /* Says for whom this pod waited, and ends. */
-static _Noreturn void end_waiting(struct ni_context *ctx, const char *line)
+static _Noreturn void end_waiting(struct ni_context *ctx, const char *what, const char *line)
 {
     static const char byte = ENDED;
     struct ni_text why = NI_TEXT(512);
 
-    ni_putf(&why, "preflight: ended by a signal while it waited: %s", line);
-    ni_say_progress(ctx, "");
+    ni_putf(&why, "preflight: ended by a signal while it waited: %s: %s", what, line);
+    ni_progress_end(ctx);
     ni_say(ctx, NI_LOG_WARN, "%s", why.buf);
     ni_leave_reason(ctx, why.buf, NI_LEAVE_REASON);
     (void)!write(to_parent, &byte, 1);
     _exit(1);
 }
 
-/* Returns true if a log is to have the line: each new phase, and then what has changed every 10 s,
-   else every 30 s. */
-static bool is_due(const char *line, enum ni_progress kind)
-{
-    static char said[256];
-    static int64_t said_ms;
-    const char *tail = strrchr(line, ';'); /* the time that is left */
-    const size_t n = tail ? (size_t)(tail - line) : strlen(line);
-    const bool same = strlen(said) == n && strncmp(said, line, n) == 0;
-    const int64_t now = ni_now_ms();
-
-    if (kind != NI_NEW_PHASE && now - said_ms < (same ? SAME_MS : CHANGED_MS))
-        return false;
-    said_ms = now;
-    (void)ni_copyn(said, sizeof(said), line, n < sizeof(said) ? n : sizeof(said) - 1);
-    return true;
-}
-
-static void say_progress(void *arg, const char *line, enum ni_progress kind)
+static void say_progress(void *arg, const char *what, const char *line, enum ni_progress kind)
 {
     struct ni_context *ctx = arg;
 
     if (told_to_end)
-        end_waiting(ctx, line);
-    if (isatty(STDERR_FILENO))
-        ni_say_progress(ctx, line);
-    else if (is_due(line, kind))
-        ni_say(ctx, NI_LOG_INFO, "preflight: %s", line);
+        end_waiting(ctx, what, line);
+    ni_progress(ctx, "preflight", what, line, kind);
 }
 
 /* Adds the maker of the CPU to what pods compare, because NCCL chooses by it (2.30.7 graph/xml.cc
@@ -526,7 +505,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
         (void)ni_format(ret->line, sizeof(ret->line), "bad: %s", own.line);
     }
     explicit_bzero(&secret, sizeof(secret));
-    ni_say_progress(ctx, "");
+    ni_progress_end(ctx);
 }
 
 /* ---- in the parent ---- */
@@ -580,17 +559,26 @@ static void tell_others(const struct ni_party *party, enum ni_outcome outcome)
     to_others = -1;
 }
 
-/* Lets the child say for whom it waited, because a signal ends the program. */
-static void let_end(pid_t child, int fd)
+/* Lets the child say for whom it waited, because a signal ends the program. One that waits for a name
+   server or a device does not hear it. */
+static void let_end(struct ni_context *ctx, pid_t child, int fd)
 {
+    static const char why[] = "preflight: ended by a signal before it had a verdict";
     const int64_t until_ms = ni_now_ms() + ENDED_MS;
     struct pollfd p = {.fd = fd, .events = POLLIN};
     char byte = 0;
 
     (void)kill(child, SIGTERM);
-    while (byte != ENDED && poll(&p, 1, (int)(until_ms - ni_now_ms())) == 1)
-        if (read(fd, &byte, 1) != 1)
+    for (;;) {
+        const int64_t left = until_ms - ni_now_ms();
+
+        if (left <= 0 || poll(&p, 1, (int)left) != 1)
+            break;
+        if (read(fd, &byte, 1) != 1 || byte == ENDED)
             return;
+    }
+    ni_say(ctx, NI_LOG_WARN, "%s", why);
+    ni_leave_reason(ctx, why, NI_LEAVE_REASON);
 }
 
 /* What the child has said. */
@@ -617,7 +605,8 @@ static void take_byte(struct heard *h, char byte)
 /* Waits until the child has written its byte or is gone, a signal came, or the time is over.
    It sleeps: thousands of pods that look again and again would
    leave no time for the meeting. A byte, because there is no exit status if SIGCHLD is ignored. */
-static void listen_to(pid_t pid, int child, int signals, int64_t within_ms, struct heard *h)
+static void listen_to(struct ni_context *ctx, pid_t pid, int child, int signals, int64_t within_ms,
+                      struct heard *h)
 {
     struct pollfd p[2] = {{.fd = child, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     int64_t until_ms = ni_now_ms() + within_ms + SLACK_MS;
@@ -641,8 +630,8 @@ static void listen_to(pid_t pid, int child, int signals, int64_t within_ms, stru
         if (h->begun && !began)
             until_ms = ni_now_ms() + ni_rounds_ms(own_move_ms()) + LAST_MS;
     }
-    if (p[1].revents != 0 && !h->begun)
-        let_end(pid, child);
+    if (p[1].revents != 0)
+        let_end(ctx, pid, child);
 }
 
 /* Returns true if this pod found nobody and is to judge itself. */
@@ -697,6 +686,7 @@ static enum ni_outcome ask_child(struct ni_context *ctx, const struct ni_party *
     int signals;
     pid_t pid;
 
+    ni_progress_begin(ctx);
     ni_wait_begin(&wait);
     ni_children_begin(&children);
     signals = signalfd(-1, &wait.blocked, SFD_CLOEXEC);
@@ -710,7 +700,7 @@ static enum ni_outcome ask_child(struct ni_context *ctx, const struct ni_party *
     }
     (void)close(fd[1]);
     if (pid > 0)
-        listen_to(pid, fd[0], signals, within_ms, &heard);
+        listen_to(ctx, pid, fd[0], signals, within_ms, &heard);
     (void)close(fd[0]);
     (void)close(signals);
     ni_children_end(&children, pid); /* the child has nothing more to do */

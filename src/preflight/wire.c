@@ -158,7 +158,7 @@ static const struct {
     {IN(DO), WHOLE(ni_message, move_ms, 0, INT32_MAX / 4)},
     {IN(DO), WHOLE(ni_message, small, 0, NI_MAX_SMALL)},
     {IN(DO) | IN(DONE), LIST(ni_message, item, n_item, item_members)},
-    {IN(NO) | IN(VERDICT), TEXT(ni_message, verdict.line)},
+    {IN(NO) | IN(VERDICT) | IN(ALIVE), TEXT(ni_message, verdict.line)},
     {IN(VERDICT), WHOLE(ni_message, verdict.outcome, 0, NI_JOB_OUTCOMES - 1)},
 };
 

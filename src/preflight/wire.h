@@ -58,7 +58,7 @@ struct ni_message {
     struct ni_party party; /* rank, ranks, key */
     int64_t within_ms;     /* HELLO: how long this pod still waits for the others; 0: not known */
     bool begun;            /* ALIVE: waiting for pods is over */
-    struct ni_verdict verdict; /* VERDICT; NO: its line */
+    struct ni_verdict verdict; /* VERDICT; NO: its line; ALIVE: in it, for whom pod 0 waits */
     /* DO, and sent back by DONE: what becomes of the tasks */
     enum ni_rail_work work;
     uint64_t session;

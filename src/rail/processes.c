@@ -14,11 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nccl_init/text.h"
 #include "rail/step.h"
 #include "rail/task.h"
 #include "system/process.h"
 
-enum { DEATH_MS = 1000 }; /* from SIGKILL to giving up */
+enum {
+    DEATH_MS = 1000, /* from SIGKILL to giving up */
+    NAMED = 3        /* rails that are named in a line */
+};
 
 static void end(struct ni_rails *r, unsigned i)
 {
@@ -130,6 +134,26 @@ bool ni_rails_done(struct ni_rails *r, int64_t most_ms)
     if (busy)
         (void)poll(p, r->n, (int)(left < most_ms ? left : most_ms));
     return !busy;
+}
+
+void ni_put_awaited_rails(struct ni_text *t, const struct ni_rails *r)
+{
+    unsigned busy = 0, named = 0;
+
+    for (unsigned i = 0; i < r->n; i++)
+        busy += r->at[i].busy;
+    ni_putf(t, "%u of %u done", r->n - busy, r->n);
+    for (unsigned i = 0; i < r->n && named < NAMED; i++) {
+        const struct ni_rail *rail = &r->task[i].rail;
+
+        if (!r->at[i].busy)
+            continue;
+        ni_put(t, named > 0 ? ", " : "; waiting for ");
+        ni_putf(t, "%s/%u", rail->hca, rail->port);
+        named++;
+    }
+    if (busy > named)
+        ni_putf(t, " and %u more", busy - named);
 }
 
 void ni_rails_end(struct ni_rails *r)

@@ -29,6 +29,8 @@ void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms);
 /* Waits so long at most, and takes the answers; kills rails that are over their time, and marks
    them as silent. true: none is busy. */
 bool ni_rails_done(struct ni_rails *r, int64_t most_ms);
+/* Puts how many rails have done the present work, and which have not: "3 of 4 done; waiting for mlx5_3/1". */
+void ni_put_awaited_rails(struct ni_text *t, const struct ni_rails *r);
 /* Ends the processes, and waits a second for them at most: one may hang in the kernel even then. */
 void ni_rails_end(struct ni_rails *r);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/board.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "findings/device.h"
@@ -446,9 +447,9 @@ static void run_helper(struct ni_context *ctx, struct ni_gpu_trial *all, int64_t
         put_arg(&ctx->work, &all->pair[i], &arg);
         argv[i + 2] = args[i + 1];
     }
-    ni_say_progress(ctx, "self-test: GPU memory");
+    ni_progress_show(ctx, "", "self-test: GPU memory");
     ni_try_by_helper(ctx, argv, limit_ms, run);
-    ni_say_progress(ctx, "");
+    ni_progress_end(ctx);
 }
 
 const struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs which,

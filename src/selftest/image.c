@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "cli/board.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "findings/pod.h"
@@ -361,10 +362,10 @@ const struct ni_image_trial *ni_try_image(struct ni_context *ctx, const struct n
     all.memlock = ctx->memlock;
     for (unsigned i = 0; i < all.n; i++)
         args[1 + i] = ctx->inventory.hca[all.hca[i]].name;
-    ni_say_progress(ctx, "self-test: the image's libibverbs");
+    ni_progress_show(ctx, "", "self-test: the image's libibverbs");
     if (all.n > 0)
         ni_try_by_helper(ctx, args, limit_ms, &run);
-    ni_say_progress(ctx, "");
+    ni_progress_end(ctx);
     all.took_ms = ni_now_ms() - begin;
     if (all.n > 0)
         ni_judge_image(&ctx->work, &run, ports, &all);

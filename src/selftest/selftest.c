@@ -7,10 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/board.h"
 #include "cli/context.h"
 #include "cli/flow.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/progress_table.h"
 #include "cli/say.h"
 #include "findings/verbs.h"
 #include "nccl_init/base.h"
@@ -111,6 +114,27 @@ const struct ni_option_rows ni_selftest_rows = {
 
 enum { PROGRESS_MS = 100 };
 
+static void show_trials(struct ni_context *ctx, const struct ni_rails *rails, int64_t until_ms)
+{
+    const int64_t left_ms = until_ms - ni_now_ms();
+    struct ni_text line = NI_TEXT(256);
+
+    ni_put_awaited_rails(&line, rails);
+    ni_putf(&line, "; %lld s left", (long long)(left_ms > 0 ? left_ms / 1000 : 0));
+    ni_progress(ctx, "self-test", "ports", line.buf, NI_SAME_PHASE);
+}
+
+/* Says for which ports a self-test waited that a signal ended. */
+static void say_who_is_awaited(struct ni_context *ctx, const struct ni_rails *rails)
+{
+    struct ni_text why = NI_TEXT(256);
+
+    ni_put(&why, "self-test: ended by a signal while it waited: ports: ");
+    ni_put_awaited_rails(&why, rails);
+    ni_say(ctx, NI_LOG_WARN, "%s", why.buf);
+    ni_leave_reason(ctx, why.buf, NI_LEAVE_REASON);
+}
+
 int ni_run_trials(struct ni_context *ctx, struct ni_trials *all, ni_rail_fn *fn)
 {
     const int64_t begin = ni_now_ms();
@@ -135,20 +159,15 @@ int ni_run_trials(struct ni_context *ctx, struct ni_trials *all, ni_rail_fn *fn)
     }
     if (r == 0) {
         ni_rails_ask(&rails, NI_WORK_MOVE, all->limit_ms);
-        while (!ni_rails_done(&rails, PROGRESS_MS) && !ni_wait_ms(&wait, 0)) {
-            unsigned done = 0;
-            char buf[64];
-
-            for (unsigned i = 0; i < all->n; i++)
-                done += !rails.at[i].busy;
-            (void)ni_format(buf, sizeof(buf), "self-test: %u of %u done", done, all->n);
-            ni_say_progress(ctx, buf);
-        }
+        while (!ni_rails_done(&rails, PROGRESS_MS) && !ni_wait_ms(&wait, 0))
+            show_trials(ctx, &rails, begin + all->limit_ms);
+        if (wait.signal != 0)
+            say_who_is_awaited(ctx, &rails);
         memcpy(all->task, rails.task, all->n * sizeof(*all->task));
         ni_rails_end(&rails);
     }
     all->took_ms = ni_now_ms() - begin;
-    ni_say_progress(ctx, "");
+    ni_progress_end(ctx);
     ni_children_end(&children, -1);
     ni_wait_end(&wait); /* a signal that came meanwhile may end the program here */
     return r;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/board.h"
 #include "cli/context.h"
 #include "cli/flow.h"
 #include "cli/option.h"
@@ -174,7 +175,7 @@ static int show_look(struct ni_context *ctx, struct watching *x)
     if (ni_watch_options.seconds > 0 && r == 0) {
         ni_putf(&line, "%lld of %u s:", (long long)(x->all.ms / 1000), ni_watch_options.seconds);
         ni_put_watch_line(&line, &ctx->inventory, &x->step);
-        ni_say_progress(ctx, line.buf);
+        ni_progress_show(ctx, "", line.buf);
     }
     return r;
 }
@@ -202,7 +203,7 @@ static int watch(struct ni_context *ctx, struct watching *x, struct ni_wait *wai
         r = show_look(ctx, x);
         over = over || (limit > 0 && now >= start + limit);
     }
-    ni_say_progress(ctx, "");
+    ni_progress_end(ctx);
     return r;
 }
 

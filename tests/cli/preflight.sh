@@ -109,7 +109,7 @@ two_of_them() {
     matches "pod 0 tells all" "preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*job.rdma.none*" "$(cat 0.out)"
     matches "pod 1 the sentence" "preflight: not tested: *2 of 2 pods came*" "$(cat 1.out)"
     same "and no more" 1 "$(wc -l <1.out | tr -d ' ')"
-    matches "a line for each phase" "*nccl-init: preflight: waiting for 2 pods*" "$(cat 0.err)"
+    matches "a line for each phase" "*nccl-init: preflight: pods: 0 of 2 came*" "$(cat 0.err)"
     pod 1 preflight --strict --json
     pod 0 preflight --strict --json
     wait
@@ -352,13 +352,13 @@ before_a_command() {
     same "warn, --strict: a bad verdict is not kept" no "$([ -e once.3 ] && echo yes || echo no)"
     runs 0 --preflight=warn --strict --within=1 --once=once.2
     wait
-    matches "warn, --strict: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
+    matches "warn, --strict: what warn kept does not hold" "125*pods: 0 of 2 came*" "$(cat 0.status 0.err)"
     runs 0 --preflight=warn --within=60 --once=once.2
     wait
     same "warn: kept" "0 ran" "$(cat 0.status 0.out | xargs)"
     runs 0 --preflight=require --within=1 --once=once.2
     wait
-    matches "require: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
+    matches "require: what warn kept does not hold" "125*pods: 0 of 2 came*" "$(cat 0.status 0.err)"
     # Nothing else is taken for a verdict, or replaced by one.
     echo precious >precious
     ln -s precious link
@@ -416,12 +416,12 @@ a_signal() {
     same "SIGTERM" 143 "$status"
     "$bin" preflight --peers=localhost:$port --rank=0 --ranks=3 --job=awaits --termination-log="$dir/awaits" >out 2>awaits.err &
     : >awaits
-    until_it grep -q 'waiting for ranks 1-2; ' awaits.err
-    matches "who is awaited, in a log" "*preflight: 1 of 3 pods came so far; waiting for ranks 1-2; 2?? s left*" "$(cat awaits.err)"
+    until_it grep -q '1 of 3 came; ' awaits.err
+    matches "who is awaited, in a log" "*preflight: pods: 1 of 3 came; waiting for ranks 1-2; 2?? s left*" "$(cat awaits.err)"
     kill -TERM $!
     wait $! && status=0 || status=$?
-    matches "SIGTERM: who was awaited" "143*ended by a signal while it waited: 1 of 3 pods came so far; waiting for ranks 1-2; *" "$status $(cat awaits.err)"
-    matches "SIGTERM: the termination log" "*ended by a signal while it waited: 1 of 3 pods *" "$(cat awaits)"
+    matches "SIGTERM: who was awaited" "143*ended by a signal while it waited: pods: 1 of 3 came; waiting for ranks 1-2; *" "$status $(cat awaits.err)"
+    matches "SIGTERM: the termination log" "*ended by a signal while it waited: pods: 1 of 3 came*" "$(cat awaits)"
     "$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --json >out 2>err &
     until_it pgrep -P $!
     kill -KILL "$(pgrep -P $!)"
@@ -494,7 +494,7 @@ local_ranks() {
     matches "... and the verb" '1 {*"verdict": "bad",*"line": "bad: local rank 0 of this pod, *' "$status $out"
     process 1 --ranks=2 --within=20 &
     LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 "$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --job=local --within=20 2>0.err &
-    until_it grep -q "waiting for 2 pods" 0.err
+    until_it grep -q "pods: 0 of 2 came" 0.err
     until_it grep -q "waiting for the verdict" 1.err
     sleep 0.3
     kill -KILL $!

@@ -308,8 +308,11 @@ static void play(void)
         else if (strcmp(word[0], "set") != 0 && strcmp(word[0], "edit") != 0)
             die("a line that is none of a case", lines[i]);
     }
-    for (unsigned p = 0; p < w.job.ranks; p++)
+    for (unsigned p = 0; p < w.job.ranks; p++) {
         w.pod[p].here = w.missing[p] == NI_POD_CAME;
+        if (w.missing[p] == NI_POD_NEVER_CAME)
+            w.pod[p].host[0] = '\0'; /* nobody has told it */
+    }
 }
 
 int main(int argc, char **argv)

@@ -167,12 +167,14 @@ static inline void keep_result(const struct ni_job *job, const struct ni_finding
     shared->findings = *f;
 }
 
-static inline void keep_hub(void *arg, const char *line, enum ni_progress kind)
+static inline void keep_hub(void *arg, const char *what, const char *line, enum ni_progress kind)
 {
     (void)arg;
-    if (kind == NI_NEW_PHASE && strstr(line, "waiting for"))
+    if (strcmp(what, "pods") != 0)
+        return;
+    if (kind == NI_NEW_PHASE)
         shared->hub = getpid();
-    if (kind == NI_SAME_PHASE && strstr(line, "pods came so far"))
+    else
         shared->came = (unsigned)strtoul(line, NULL, 10);
 }
 

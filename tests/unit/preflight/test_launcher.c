@@ -10,6 +10,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/text.h"
+#include "preflight/hosts.h"
 #include "preflight/launcher.h"
 #include <cmocka.h>
 
@@ -428,12 +429,46 @@ static void test_common(void **state)
     assert_string_equal(common[5], common[6]);
 }
 
+/* The names of all nodes, by their ranks. */
+static void test_hosts_of_ranks(void **state)
+{
+    static const struct {
+        const char *list, *host[4]; /* "": the list does not say it */
+    } all[] = {
+        {"a,b", {"a", "b", "", ""}},
+        {"10.0.0.1\n10.0.0.2", {"10.0.0.1", "10.0.0.2", "", ""}},
+        {"gpu[08-11]", {"gpu08", "gpu09", "gpu10", "gpu11"}},
+        {"gpu[9-10,3]-ib,x", {"gpu9-ib", "gpu10-ib", "gpu3-ib", "x"}},
+        {"a,r[1-2]n[05-06]", {"a", "", "", ""}}, /* of two brackets the order is not known */
+        {"gpu[3-1],a", {"", "", "", ""}},
+        {"gpu[1-],a", {"", "", "", ""}},
+        {"gpu[1,,2]", {"gpu1", "", "", ""}},
+        {"gpu[1", {"", "", "", ""}},
+        {"gpu[x],a", {"", "", "", ""}},
+        {"", {"", "", "", ""}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(all); i++)
+        for (unsigned rank = 0; rank < 4; rank++) {
+            struct ni_text t = NI_TEXT(64);
+
+            ni_put_host_of(&t, all[i].list, rank);
+            assert_string_equal(t.buf, all[i].host[rank]);
+        }
+    struct ni_text t = NI_TEXT(64);
+
+    ni_put_host_of(&t, "gpu[0-4294967295]", 16383);
+    assert_string_equal(t.buf, "gpu16383");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_common),
         cmocka_unit_test(test_hostlists),
+        cmocka_unit_test(test_hosts_of_ranks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,7 @@ static int setup(void **state)
     }
     kill_is_lost = false;
     hanging = 0;
+    ctx.own = (struct ni_env){environ};
     return 0;
 }
 
@@ -273,12 +274,52 @@ static void test_no_process(void **state)
     assert_int_equal(status, 0);
 }
 
+/* What a self-test says that SIGTERM ends while a port hangs. */
+static void test_who_is_awaited(void **state)
+{
+    char said[1024] = "";
+    int fd[2], status;
+    size_t n = 0;
+    ssize_t got;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe(fd), 0);
+    pid = fork();
+    if (pid == 0) {
+        (void)dup2(fd[1], STDERR_FILENO);
+        (void)close(fd[0]);
+        (void)signal(SIGTERM, SIG_DFL);
+        ctx.options.log_level = NI_LOG_INFO;
+        ctx.options.root = "/nowhere"; /* not the pod's own termination log */
+        (void)strcpy(all->task[0].rail.hca, "mlx5_0");
+        bodies[0] = hangs;
+        all->n = 2;
+        all->limit_ms = LONG_MS;
+        (void)ni_run_trials(&ctx, &trials, act);
+        _exit(1);
+    }
+    (void)close(fd[1]);
+    usleep(ENOUGH_MS * 1000);
+    (void)syscall(SYS_kill, pid, SIGTERM);
+    while ((got = read(fd[0], said + n, sizeof(said) - 1 - n)) > 0)
+        n += (size_t)got;
+    (void)close(fd[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_string_equal(
+        said,
+        "nccl-init: warning: self-test: ended by a signal while it waited: ports: 1 of 2 done; "
+        "waiting for mlx5_0/0\n");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
-        CASE(test_ends),    CASE(test_none_waits),     CASE(test_does_not_die),
-        CASE(test_sigchld), CASE(test_in_the_process), CASE(test_no_process),
+        CASE(test_ends),           CASE(test_none_waits),     CASE(test_does_not_die),
+        CASE(test_sigchld),        CASE(test_in_the_process), CASE(test_no_process),
+        CASE(test_who_is_awaited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
