@@ -16,9 +16,16 @@
 
 /* The limits were chosen by the model of a fabric, tests/preflight/fabric.c. */
 enum {
-    SUSPECT = 30,      /* percent of the median queue pair of its round: less is tried again */
+    SUSPECT = 30, /* percent of the median queue pair of its round: less is tried again */
+    /* the same where they are few: of a path at a tenth of its rate that no other takes a queue pair has
+       two fifths of the median, and of a busy fabric some have that everywhere */
+    SUSPECT_ALONE = 50,
+    FEW = 6,
     SUSPECT_PAIR = 40, /* percent of the median pair: less, and all its queue pairs are */
     SLOW = 40,         /* percent of what a pair moves in the median, of a queue pair alone */
+    /* the same, of one that had SUSPECT or more, for others' flows leave it a third; and of what good queue
+       pairs have alone */
+    SLOW_ALONE = 20,
     /* so often it is slow before it is called that, apart in time: others may have filled it, or
        flow control stopped it, for a moment */
     TRIES = 4,
@@ -210,13 +217,32 @@ static void suspect(struct ni_pair_result *x, const struct limits *limits)
             x->queue[q].verdict = NI_PATH_GOOD;
 }
 
+/* Counts the queue pairs of a rail that have less than that, in percent of the median. */
+static unsigned count_below(const struct ni_job *job, unsigned rail, bool near, int64_t limit)
+{
+    unsigned n = 0;
+
+    for (unsigned k = job->since; k < job->n_result; k++) {
+        const struct ni_pair_result *x = &job->result[k];
+
+        if (x->pair.rail != rail || x->near != near || x->step != NI_PAIR_DONE)
+            continue;
+        for_each_queue (q, tried_queues(x)) {
+            const int64_t least = least_of(x, q);
+
+            n += least > 0 && least * 100 < x->queue_median * limit;
+        }
+    }
+    return n;
+}
+
 /* Marks the suspects of a rail among the pairs inside leaves, or among those between them. */
 static void suspect_like(struct ni_job *job, unsigned rail, bool near)
 {
     const int64_t queue = median_in(job, rail, near, QUEUE_SPEED);
     const int64_t pair = median_in(job, rail, near, PAIR_SPEED);
-    const struct limits limits = {suspect_below(job, rail, near, QUEUE_ALIKE, SUSPECT),
-                                  suspect_below(job, rail, near, PAIR_ALIKE, SUSPECT_PAIR)};
+    struct limits limits = {suspect_below(job, rail, near, QUEUE_ALIKE, SUSPECT_ALONE),
+                            suspect_below(job, rail, near, PAIR_ALIKE, SUSPECT_PAIR)};
 
     for (unsigned k = job->since; k < job->n_result; k++) {
         struct ni_pair_result *x = &job->result[k];
@@ -225,7 +251,13 @@ static void suspect_like(struct ni_job *job, unsigned rail, bool near)
             continue;
         x->queue_median = queue;
         x->pair_median = pair;
-        if (x->step == NI_PAIR_DONE)
+    }
+    if (limits.queue > SUSPECT && count_below(job, rail, near, limits.queue) > FEW)
+        limits.queue = SUSPECT;
+    for (unsigned k = job->since; k < job->n_result; k++) {
+        struct ni_pair_result *x = &job->result[k];
+
+        if (x->pair.rail == rail && x->near == near && x->step == NI_PAIR_DONE)
             suspect(x, &limits);
     }
 }
@@ -314,7 +346,18 @@ static unsigned control_of(const struct ni_pair_result *x, enum ni_suspects kind
     return best;
 }
 
-unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind)
+bool ni_is_good_pair(const struct ni_pair_result *x)
+{
+    if (x->step != NI_PAIR_DONE)
+        return false;
+    for_each_queue (q, tried_queues(x))
+        if (x->queue[q].step != NI_PAIR_DONE || x->queue[q].verdict != NI_PATH_GOOD)
+            return false;
+    return true;
+}
+
+unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind,
+                         unsigned *ret_control)
 {
     const unsigned control = control_of(x, kind);
     unsigned set = control < NI_MAX_QUEUES ? 1U << control : 0;
@@ -323,14 +366,46 @@ unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind)
         if (x->queue[q].verdict == NI_PATH_SUSPECT &&
             (score_of(x, q) < 0) == (kind == NI_SUSPECTS_FAILED))
             set |= 1U << q;
+    *ret_control = control;
     return set;
 }
 
 /* ---- what a quiet round says ---- */
 
+/* Returns the ways in which a queue pair has less than that, in parts of the rate. */
+static unsigned ways_below(const struct ni_pair_result *x, unsigned q, int64_t limit)
+{
+    const enum measure what = x->software ? PAIR_SPEED : QUEUE_SPEED;
+    const unsigned i = x->software ? 0 : 2 * q;
+    const bool writes = measure(x, i, what) < limit;
+    const bool reads = measure(x, i + 1, what) < limit;
+
+    return (writes ? NI_WAY_WRITES : 0U) | (reads ? NI_WAY_READS : 0U);
+}
+
+/* What queue pairs have alone, in parts of the rate. */
+struct alone {
+    int64_t
+        usual; /* what a pair moves in the median, but not more than `best`; 0: others move as well */
+    int64_t best; /* of those that are good; 0: none was tried */
+};
+
+/* Returns the rate below which a queue pair of the pair is slow alone. */
+static int64_t slow_below(const struct ni_pair_result *of, unsigned q, const struct alone *alone)
+{
+    const int64_t score = score_of(of, q);
+    const bool mild = score >= SUSPECT && score < UNMEASURED &&
+                      least_of_pair(of) * 100 >= of->pair_median * SUSPECT_PAIR;
+    const int64_t of_usual = alone->usual * (mild ? SLOW_ALONE : SLOW) / 100;
+    const int64_t of_best = alone->best * SLOW_ALONE / 100;
+
+    return of_usual > of_best ? of_usual : of_best;
+}
+
 /* Judges a queue pair that was tried again. usual: what a pair moves in the median; 0: its rate and
-   what it sent again say nothing, for others moved as well. */
-static enum ni_path_verdict judge(const struct ni_pair_result *x, unsigned q, int64_t usual)
+   what it sent again say nothing, for others moved as well. slow: less is slow. */
+static enum ni_path_verdict judge(const struct ni_pair_result *x, unsigned q, int64_t usual,
+                                  int64_t slow)
 {
     if (x->queue[q].step != NI_PAIR_DONE)
         return NI_PATH_BROKEN;
@@ -340,7 +415,7 @@ static enum ni_path_verdict judge(const struct ni_pair_result *x, unsigned q, in
 
     if (usual > 0 && resends(x, q) && least * 100 >= FULL * (int64_t)NI_JOB_PARTS)
         return NI_PATH_LOSSY;
-    return least > 0 && least * 100 < usual * SLOW ? NI_PATH_SLOW : NI_PATH_GOOD;
+    return least > 0 && least < slow ? NI_PATH_SLOW : NI_PATH_GOOD;
 }
 
 /* Returns true if it takes several tries to believe that: others may have filled the path, or made a
@@ -358,22 +433,34 @@ static bool only_resends(const struct ni_pair_result *of, unsigned q)
            least_of_pair(of) * 100 >= of->pair_median * SUSPECT_PAIR;
 }
 
+/* Notes the ways in which a queue pair is slow in this try. Returns true if one of them was slow in all of
+   its tries: a bad path is slow the same way each time, flow control stops one way and then the other. */
+static bool is_slow_each_time(const struct ni_pair_result *x, struct ni_pair_result *of, unsigned q,
+                              int64_t below)
+{
+    const unsigned slow = ways_below(x, q, below);
+
+    of->queue[q].quick_ways |= ~slow;
+    return (slow & ~of->queue[q].quick_ways) != 0;
+}
+
 /* Judges the queue pairs of a pair by another try. Returns true if enough is known of those that it
    takes several tries to believe. */
-static bool settle_queues(const struct ni_pair_result *x, struct ni_pair_result *of, int64_t usual,
-                          unsigned control)
+static bool settle_queues(const struct ni_pair_result *x, struct ni_pair_result *of,
+                          const struct alone *alone, unsigned control)
 {
     const unsigned asked = x->queues & queues_of(of);
     bool again = false;
 
     for_each_queue (q, asked) {
         const bool failed = of->queue[q].step != NI_PAIR_DONE;
+        const int64_t below = slow_below(of, q, alone);
         enum ni_path_verdict is = NI_PATH_GOOD;
 
         /* what did not come so far as to move data says nothing of the path */
         if (tried_queues(x) & 1U << q)
-            is = judge(x, q, usual);
-        if (is == NI_PATH_SLOW && only_resends(of, q))
+            is = judge(x, q, alone->usual, below);
+        if (is == NI_PATH_SLOW && (only_resends(of, q) || !is_slow_each_time(x, of, q, below)))
             is = NI_PATH_GOOD;
         again = again || needs_tries(x, q, is);
         if (q == control)
@@ -389,13 +476,39 @@ static bool settle_queues(const struct ni_pair_result *x, struct ni_pair_result 
     return false;
 }
 
+/* Finds what queue pairs of the rail have alone, where the last round was of such. One has only a part of
+   the rate where a port has several planes, each with some of its queue pairs; and more than a pair has in
+   a round of all, where the fabric gives each pod a part of its rate. */
+static struct alone find_alone(const struct ni_job *job, const struct ni_pair_result *of)
+{
+    struct alone alone = {0, 0};
+
+    if (job->kind != NI_ROUND_ALONE)
+        return alone;
+    for (unsigned k = job->since; k < job->n_result && !of->software; k++) {
+        const struct ni_pair_result *x = &job->result[k];
+
+        if (x->again == 0 || x->for_failed || x->pair.rail != of->pair.rail)
+            continue;
+        if (!(tried_queues(x) & 1U << x->control))
+            continue;
+        const int64_t least = least_of(x, x->control);
+
+        alone.best = least > alone.best ? least : alone.best;
+    }
+    alone.usual = of->pair_median;
+    if (alone.best > 0 && alone.best < alone.usual)
+        alone.usual = alone.best;
+    return alone;
+}
+
 /* Judges a pair by another try of its queue pairs. */
 static void settle_path(const struct ni_job *job, const struct ni_pair_result *x,
                         struct ni_pair_result *of)
 {
-    const int64_t usual = job->kind == NI_ROUND_ALONE ? of->pair_median : 0;
-    const unsigned control = control_of(of, x->for_failed ? NI_SUSPECTS_FAILED : NI_SUSPECTS_SLOW);
-    const bool settled = settle_queues(x, of, usual, control);
+    const struct alone alone = find_alone(job, of);
+    const unsigned control = x->control;
+    const bool settled = settle_queues(x, of, &alone, control);
     unsigned late = 0, lossy = 0, tried = 0;
 
     for_each_queue (q, x->queues & queues_of(of)) {
@@ -410,7 +523,7 @@ static void settle_path(const struct ni_job *job, const struct ni_pair_result *x
     if (control == NI_MAX_QUEUES || !(tried_queues(x) & 1U << control))
         return;
     const struct ni_queue_result *beside = &x->queue[control];
-    const enum ni_path_verdict its = judge(x, control, usual);
+    const enum ni_path_verdict its = judge(x, control, alone.usual, alone.usual * SLOW / 100);
     of->end_loses = of->end_loses || beside->step != NI_PAIR_DONE ||
                     (beside->late > 0 && late + beside->late >= LOSSY) ||
                     (settled && its == NI_PATH_LOSSY);

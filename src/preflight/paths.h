@@ -30,9 +30,12 @@ enum ni_suspects { NI_SUSPECTS_SLOW, NI_SUSPECTS_FAILED };
    next round. NULL: there is none. */
 const struct ni_pair_result *ni_worst_suspect(const struct ni_job *job, unsigned rail,
                                               enum ni_suspects kind);
+/* Returns true if none of its queue pairs is suspected or bad, and all came to the end. */
+bool ni_is_good_pair(const struct ni_pair_result *x);
 /* Returns the queue pairs with which a suspected pair is tried again, as bits: its suspects of that
    kind, and one queue pair that was good. */
-unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind);
+unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind,
+                         unsigned *ret_control);
 /* Judges what the last round tried again. */
 void ni_settle_paths(struct ni_job *job);
 

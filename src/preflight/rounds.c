@@ -230,7 +230,25 @@ static void add_again(struct ni_job *job, const struct ni_pair_result *of, enum 
         return;
     x->again = (unsigned)(of - job->result) + 1;
     x->for_failed = kind == NI_SUSPECTS_FAILED;
-    x->queues = ni_queues_again(of, kind);
+    x->queues = ni_queues_again(of, kind, &x->control);
+}
+
+/* Tries the good queue pair of another pair alone, too, which has no port of the suspected pair: all of that
+   one are suspected, so none of it shows what a queue pair has alone. */
+static void add_reference(struct ni_job *job, const struct ni_pair_result *suspect)
+{
+    const struct ni_pair *pair = &suspect->pair;
+    const unsigned before = job->n_result;
+
+    for (unsigned k = job->since; k < before && job->n_result == before; k++) {
+        const struct ni_pair_result *of = &job->result[k];
+        const bool apart = of->pair.from != pair->from && of->pair.from != pair->to &&
+                           of->pair.to != pair->from && of->pair.to != pair->to;
+
+        if (of->again == 0 && of->pair.rail == pair->rail && of->near == suspect->near && apart &&
+            ni_is_good_pair(of))
+            add_again(job, of, NI_SUSPECTS_SLOW);
+    }
 }
 
 /* Adds what failed or was late in the last round, the worst first. */
@@ -261,6 +279,8 @@ static void add_alone(struct ni_job *job)
         if (worst->slow_tries == 0)
             job->alone[r]++;
         add_again(job, worst, NI_SUSPECTS_SLOW);
+        if (worst->slow_tries > 0 && job->result[job->n_result - 1].control == NI_MAX_QUEUES)
+            add_reference(job, worst);
     }
     if (job->n_result > before)
         job->kind = NI_ROUND_ALONE;

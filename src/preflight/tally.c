@@ -12,9 +12,10 @@
 #include "rail/task.h"
 
 enum {
-    SLOW = 70,   /* percent of the median: a rail below it is slow */
-    HALF = 50,   /* the same for software RDMA, whose speed varies */
-    STARVED = 60 /* the same for the pairs that a pod begins, one of which is slow alone, too */
+    SLOW = 70,      /* percent of the median: a rail below it is slow */
+    HALF = 50,      /* the same for software RDMA, whose speed varies */
+    SLOW_PAIR = 40, /* percent of the median pair: less is slow as a whole (paths.c SUSPECT_PAIR) */
+    STARVED = 60    /* the same for the pairs that a pod begins, one of which is slow alone, too */
 };
 
 static bool is_here(const struct ni_job *job, unsigned rank)
@@ -325,6 +326,8 @@ static void note_ends(struct ni_job *job, const struct ni_pair_result *x)
 {
     struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
     struct ni_rail_tally *to = ni_tally_of(job, x->pair.to, x->pair.rail);
+    const int64_t write = share_of(x, NI_WRITES), read = share_of(x, NI_READS);
+    const int64_t least = write < read ? write : read;
     unsigned slow = 0, settled = 0;
 
     if (x->end_loses) {
@@ -339,13 +342,12 @@ static void note_ends(struct ni_job *job, const struct ni_pair_result *x)
         slow += x->queue[q].step == NI_PAIR_DONE && (v == NI_PATH_SUSPECT || v == NI_PATH_SLOW);
         settled += v == NI_PATH_SLOW;
     }
-    const bool whole = slow > 0 && slow == x->n_queue;
+    /* a queue pair is also suspected for what its port sent again, where full switches drop packets */
+    const bool whole = slow > 0 && slow == x->n_queue && least * 100 < x->pair_median * SLOW_PAIR;
 
     to->met_slow += whole;
     /* pairs between leaves may all be slow: they show that a pod is not, but not that it is */
     const int64_t usual = from->began_near ? job->median : x->pair_median;
-    const int64_t write = share_of(x, NI_WRITES), read = share_of(x, NI_READS);
-    const int64_t least = write < read ? write : read;
     const int64_t percent = usual > 0 ? least * 100 / usual : 100;
 
     from->began++;
