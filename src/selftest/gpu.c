@@ -154,8 +154,9 @@ static void put_no_context(struct ni_text *t, const struct judging *g, int gpu, 
 static void put_other_cause(struct ni_text *t, const struct judging *g,
                             const struct ni_tried_pair *x)
 {
-    const bool pins =
-        x->step == NI_GDR_HOST || x->step == NI_GDR_CONNECT || x->step == NI_GDR_REGISTER;
+    /* GPU memory does not count against the limit, but the stand-ins' does */
+    const bool pins = x->step == NI_GDR_HOST || x->step == NI_GDR_CONNECT ||
+                      (x->step == NI_GDR_REGISTER && x->way == NI_WAY_PEERMEM);
 
     if (pins && (x->err == ENOMEM || x->err == EPERM) && g->all->memlock >= 0 &&
         g->all->memlock < NI_UNLIMITED) {

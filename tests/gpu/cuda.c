@@ -109,16 +109,18 @@ int cuDeviceGet(int *device, int number)
 
 int cuDeviceGetAttribute(int *ret, int attribute, int device)
 {
-    current = device;
+    current = device; /* the helper asks before it makes a context */
     *ret = attribute == 124 ? !is("nodmabuf") && !is("pin") : 0;
     if (attribute == 20 && is("mode"))
         *ret = 2;
     return 0;
 }
 
+/* hca.c asks for one, too */
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
-    current = device;
+    if (current < 0)
+        current = device;
     *context = names[device];
     if (is("used"))
         return BUSY;

@@ -27,6 +27,8 @@
    HCA_WAIT      microseconds until an unanswered write fails, in place of the pair's own time-out
    HCA_DMABUF    0: not supported
    HCA_PEERMEM   1: ibv_reg_mr takes GPU memory
+   HCA_GPU       what goes wrong with writes into GPU memory. swap: two pages change places; shift: they
+                 land 4096 bytes further on; late: they land 20 ms later
    HCA_LOG       a file, for what happens
 
    NCCL needs NCCL_GIN_TYPE=0 beside it: GPU-initiated networking wants a real mlx5. */
@@ -869,6 +871,57 @@ static bool sink(int from, size_t size)
     return true;
 }
 
+struct late {
+    uint64_t at;
+    size_t size;
+    char bytes[];
+};
+
+static void *arrive_late(void *of)
+{
+    struct late *late = of;
+
+    doze(20000);
+    struct lane *lane = take_lane();
+    for (size_t now, at = 0; at < late->size; at += now) {
+        now = late->size - at < PIECE ? late->size - at : PIECE;
+        memcpy(lane->memory, late->bytes + at, now);
+        if (cu_to_device(late->at + at, lane->memory, now, lane->stream) || cu_sync(lane->stream))
+            note("a late copy to the GPU failed");
+    }
+    pthread_mutex_unlock(&lane->lock);
+    free(late);
+    return NULL;
+}
+
+/* Copies to the GPU, with what is planted (HCA_GPU). */
+static int to_gpu(uint64_t at, struct lane *lane, size_t size)
+{
+    const char *fault = getenv("HCA_GPU");
+    char page[4096];
+    int error;
+
+    if (fault && !strcmp(fault, "late")) {
+        struct late *late = malloc(sizeof *late + size);
+
+        if (!late)
+            return -1;
+        late->at = at;
+        late->size = size;
+        memcpy(late->bytes, lane->memory, size);
+        return thread(arrive_late, late) ? 0 : -1;
+    }
+    if (fault && !strcmp(fault, "swap") && size >= 8 * sizeof page) {
+        memcpy(page, lane->memory + 3 * sizeof page, sizeof page);
+        memcpy(lane->memory + 3 * sizeof page, lane->memory + 5 * sizeof page, sizeof page);
+        memcpy(lane->memory + 5 * sizeof page, page, sizeof page);
+    }
+    if (fault && !strcmp(fault, "shift"))
+        at += sizeof page;
+    error = cu_to_device(at, lane->memory, size, lane->stream);
+    return error ? error : cu_sync(lane->stream);
+}
+
 static bool place(int from, uint64_t at, size_t size, bool gpu)
 {
     bool fine = true;
@@ -880,8 +933,7 @@ static bool place(int from, uint64_t at, size_t size, bool gpu)
         int error = 0;
         now = size < PIECE ? size : PIECE;
         fine = recv_all(from, lane->memory, now);
-        if (fine && ((error = cu_to_device(at, lane->memory, now, lane->stream)) ||
-                     (error = cu_sync(lane->stream)))) {
+        if (fine && (error = to_gpu(at, lane, now))) {
             note("copy to the GPU at %#llx: error %d", (unsigned long long)at, error);
             fprintf(stderr, "hca: copy to the GPU: CUDA error %d\n", error);
             fine = false;

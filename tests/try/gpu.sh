@@ -1,0 +1,67 @@
+#!/bin/sh
+# selftest --try=gpu on a node that is made up, with stand-ins for libibverbs and libcuda: what it says of healthy pairs, and
+# of each planted fault. The bytes are moved by nccl-init-try, with the code of rails.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/../cli/lib"
+top=$(cd -- "$(dirname -- "$0")/../.." && pwd)
+bin=$(program)
+node=$top/tests/try/gpu_node
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+why=$("$top/tests/gpu/hca.sh" "$dir/libs") || skip_all "$why"
+cp -R "$dir/libs" "$dir/verbs"
+"$top/tests/gpu/cuda.sh" "$dir/libs"
+why=$("$node" "$dir/libs" true) || skip_all "$why"
+cp "$bin" "$bin-try" "$dir"
+
+# tried STATUS WHAT PATTERN [NAME=VALUE|-u NAME...] -- [ARG...]: its status, and its words, joined, have that pattern
+tried() {
+    expected=$1 what=$2 pattern=$3 status=0
+    shift 3
+    words=
+    while [ "$1" != -- ]; do
+        words="$words $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086 # words are wanted
+    "$node" "$dir/libs" $words "$dir/nccl-init" "$@" >"$dir/said" 2>&1 || status=$?
+    same "$what: status" "$expected" "$status"
+    matches "$what: words" "*$pattern*" "$(tr -s ' \n' ' ' <"$dir/said")"
+}
+gpu='selftest --try=gpu'
+
+# shellcheck disable=SC2086 # words
+{
+    tried 0 "healthy, DMA-BUF" "GPU memory, by dma-buf, * 0000:1b:00.0 [0-9]*/* - 0000:43:00.0 - [0-9]*/* GPU memory: 2 of 2 pairs of GPU and port passed; not tried: " -- $gpu
+    tried 0 "every pair" "4 of 4 pairs" -- $gpu --pairs=all
+    tried 0 "NCCL_DMABUF_ENABLE=0 leaves no way" "gdr.untried: * neither DMA-BUF nor nvidia-peermem" NCCL_DMABUF_ENABLE=0 -- $gpu
+    tried 0 "an HCA without DMA-BUF" "neither DMA-BUF nor nvidia-peermem" HCA_DMABUF=0 -- $gpu
+    tried 1 "the export is refused" "gdr.tried.failed: 0000:1b:00.0 mlx5_0/1, 0000:43:00.0 mlx5_1/1 step \`export\` by dma-buf: CUDA error 801 (not supported)" \
+        CUDA_FAULT=export -- $gpu
+    tried 1 "the registration is refused" "gdr.tried.failed: * step \`register\` by dma-buf: ENOMEM" HCA_REG=errno=12,on=gpu -- $gpu
+    wrong='8192 of 1048576 bytes are wrong, in a second buffer, too; the first is at 12288, where those of 20480 are'
+    tried 1 "a page is swapped, for one GPU" "gdr.tried.bytes: 0000:43:00.0 mlx5_1/1 step \`host-to-gpu\` by dma-buf: $wrong *1 of 2 pairs" \
+        CUDA_FAULT=swap@0000:43:00.0 -- $gpu
+    tried 1 "a write lands 4 KiB off" "gdr.tried.bytes: 0000:1b:00.0 mlx5_0/1 * the first is at 4096, where those of 0 are" \
+        CUDA_FAULT=shift@0000:1b:00.0 -- $gpu
+    tried 1 "a page is swapped by the HCA" "gdr.tried.bytes: * step \`host-to-gpu\` *, where those of 20480 are" HCA_GPU=swap -- $gpu
+    tried 0 "late bytes are not wrong" "warning: gdr.tried.late: 0000:1b:00.0 mlx5_0/1 by dma-buf*1 of 2 pairs" CUDA_FAULT=late@0000:1b:00.0 -- $gpu
+    tried 0 "nor those of a late HCA" "warning: gdr.tried.late: *0 of 2 pairs" HCA_GPU=late -- $gpu
+    tried 1 "a crash of one GPU's process" "gdr.tried.failed: 0000:1b:00.0 mlx5_0/1 step \`host-to-gpu\`: its process dies by signal 11*1 of 2 pairs" \
+        CUDA_FAULT=crash@0000:1b:00.0 -- $gpu
+    tried 1 "and its next pair goes on" "0000:1b:00.0 mlx5_0/1, 0000:1b:00.0 mlx5_1/1 *2 of 4 pairs" CUDA_FAULT=crash@0000:1b:00.0 -- $gpu --pairs=all
+    tried 0 "a hang" "gdr.untried: * 0000:43:00.0 mlx5_1/1: it hung, or was not done, at step \`host-to-gpu\` when the deadline came*1 of 2 pairs" \
+        CUDA_FAULT=hang@0000:43:00.0 -- $gpu --deadline=8
+    tried 0 "no memory" "gdr.untried: * 0000:1b:00.0 mlx5_0/1: the GPU: it has too little free memory" CUDA_FAULT=full -- $gpu
+    tried 0 "another process has it" "GPU 0000:1b:00.0: another process has it" CUDA_FAULT=used -- $gpu
+    tried 0 "compute mode" "GPU 0000:1b:00.0: its compute mode is PROHIBITED" CUDA_FAULT=mode -- $gpu
+    tried 0 "hidden by CUDA" "GPU 0000:43:00.0: CUDA does not show it to this process*1 of 2 pairs" CUDA_GPUS=0000:1b:00.0 -- $gpu
+    tried 0 "no libcuda" "the image has no CUDA that loads: libcuda.so.1: cannot open" LD_LIBRARY_PATH="$dir/verbs" -- $gpu
+    tried 1 "a completion error" "gdr.tried.failed: * step \`host-to-gpu\` by dma-buf: status 12 (IBV_WC_RETRY_EXC_ERR)" HCA_FAIL=status=12 -- $gpu
+    tried 1 "no completion" "step \`host-to-gpu\` by dma-buf: the HCA returns no completion" HCA_HANG=after=1 -- $gpu
+}
+finish
