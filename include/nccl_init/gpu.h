@@ -4,6 +4,7 @@
 #define NCCL_INIT_GPU_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "nccl_init/known.h"
 #include "nccl_init/pci.h"
@@ -43,6 +44,13 @@ struct ni_gdr {
     /* the addresses do not show the order in which CUDA or HIP counts the GPUs; read with
        NI_NEED_GPU_IDS */
     bool gpus_unordered;
+};
+
+/* What was found when GPU memory was tried (--try=gpu); by GPU, as bits of the plan's chosen ports. All
+   0: nothing was tried, or all was well. */
+struct ni_gdr_tried {
+    uint32_t wrong[NI_MAX_GPU]; /* wrong bytes came */
+    uint32_t slow[NI_MAX_GPU];  /* below half of what is usual */
 };
 
 /* The drivers of the node, and their files in the container; for doctor. */

@@ -77,6 +77,7 @@ struct ni_inventory {
     bool for_doctor;               /* the facts for doctor were read, too */
     enum ni_netns_mode netns_mode; /* of RDMA devices */
     struct ni_gdr gdr;
+    struct ni_gdr_tried gdr_tried;
     struct ni_cpu cpu;
     struct ni_drivers drivers;
     char numa_bare[64]; /* NUMA nodes with processors and no memory, "1, 3"; for doctor */

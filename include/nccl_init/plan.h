@@ -44,7 +44,8 @@ enum {
     NI_REQUIRE_RAILS = 16,
     NI_REQUIRE_GPUS = 32,
     NI_REQUIRE_SELFTEST = 64,
-    NI_REQUIRE_PREFLIGHT = 128
+    NI_REQUIRE_PREFLIGHT = 128,
+    NI_REQUIRE_GDR_TRIED = 256
 };
 
 /* The effect of a port that fails, or of a bad verdict, on `run`. */

@@ -107,7 +107,7 @@ static const struct ni_option policy_options[] = {
         .group = NI_GROUP_DEMANDS,
         .verbs = PLANNING,
         .traits = POLICY | DEMAND,
-        .arg = "none|rdma|gdr|memlock|roce-v2|rails=N|gpus|selftest|preflight,...",
+        .arg = "none|rdma|gdr|memlock|roce-v2|rails=N|gpus|selftest|preflight|gdr-tried,...",
         .initial = "none",
         .take = ni_take_require,
         .at = offsetof(struct ni_options, policy),
@@ -286,6 +286,10 @@ void ni_options_settle(struct ni_options *o, bool runs, bool selftest_given)
 {
     struct ni_policy *policy = &o->policy;
 
+    if (runs && (policy->require & NI_REQUIRE_GDR_TRIED)) {
+        o->tries |= NI_TRY_GPU;
+        selftest_given = selftest_given && policy->selftest != NI_DEMAND_OFF;
+    }
     if (runs && o->tries != 0 && !selftest_given)
         policy->selftest = NI_DEMAND_WARN;
     policy->short_forms = 0;

@@ -57,6 +57,13 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .command = "Run: nccl-init topo --all{root}",
     },
     {
+        .number = NI_F_REQUIRE_GDR_TRIED,
+        .id = "require.gdr-tried",
+        .cost = NI_COST_DEMAND,
+        .user = "`nccl-init selftest --try=gpu` shows each pair; see the findings that begin with "
+                "gdr.",
+    },
+    {
         .number = NI_F_REQUIRE_GPUS,
         .id = "require.gpus",
         .cost = NI_COST_DEMAND,

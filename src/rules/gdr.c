@@ -418,6 +418,24 @@ static void note_far_nics(const struct ni_work *w)
     }
 }
 
+/* Switches GPUDirect RDMA off where wrong bytes came: NCCL's switch is for all pairs. */
+static bool is_off_by_trial(const struct ni_work *w)
+{
+    char bdf[NI_BDF_TEXT];
+
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const uint32_t wrong = w->inv->gdr_tried.wrong[g];
+
+        if (wrong == 0)
+            continue;
+        const int port = w->plan->chosen[__builtin_ctz(wrong)];
+        ni_decide_value(w, variable, "LOC", "tried: wrong bytes between GPU %s and %s",
+                        ni_bdf_text(w->inv->gpu[g].bdf, bdf), ni_port_name(w->inv, port).text);
+        return true;
+    }
+    return false;
+}
+
 void ni_rule_gdr(const struct ni_work *w)
 {
     const struct ni_gdr *gdr = &w->inv->gdr;
@@ -427,6 +445,8 @@ void ni_rule_gdr(const struct ni_work *w)
     if (w->plan->n_chosen == 0)
         return;
     ni_find_nccl_nics(w);
+    if (is_off_by_trial(w))
+        return;
     /* without DMA-BUF an older peer memory module may serve */
     if (gdr->peermem != NI_KNOWN &&
         (!ni_has_dmabuf(w->inv) || ni_user_value(w, "NCCL_DMABUF_ENABLE")))

@@ -53,6 +53,15 @@ static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, enum ni_dis
     return unknown && *ret > NI_DIST_PXB ? 0 : bits;
 }
 
+/* Takes the ports out that were slow or wrong when they were tried with this GPU, if others are left. */
+static uint32_t without_bad(const struct ni_work *w, unsigned gpu, uint32_t ports)
+{
+    const struct ni_gdr_tried *tried = &w->inv->gdr_tried;
+    const uint32_t good = ports & ~(tried->wrong[gpu] | tried->slow[gpu]);
+
+    return good != 0 ? good : ports;
+}
+
 /* Gives each GPU one of its nearest ports, the one that the fewest GPUs were given so far; then
    those of its nearest ports that no GPU was given. GPUs that are nearer to their ports choose
    first, since a GPU that is far from all has more to choose from. */
@@ -67,7 +76,7 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
         return;
     ni_want_numa(w);
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
-        near[g] = nearest_ports(w, g, &at[g]);
+        near[g] = without_bad(w, g, nearest_ports(w, g, &at[g]));
     for (enum ni_distance d = NI_DIST_PIX; d <= NI_DIST_SYS; d++) {
         for (unsigned g = 0; g < w->inv->n_gpu; g++) {
             if (!near[g] || at[g] != d)

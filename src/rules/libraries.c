@@ -140,6 +140,16 @@ static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *
     }
 }
 
+/* Returns true if a port was left out because it was slow when it was tried. */
+static bool any_slow(const struct ni_work *w)
+{
+    bool any = false;
+
+    for (unsigned g = 0; g < w->inv->n_gpu; g++)
+        any = any || w->inv->gdr_tried.slow[g] != 0;
+    return any;
+}
+
 /* Decides the variables of vLLM. It puts the worker's NIC in front of a value that is set
    (set_worker_gpu_nic_mapping), so a value of the user stays as it is. It takes both variables or
    neither; empty ones are as good as unset (set_worker_net_device). */
@@ -168,7 +178,8 @@ static void decide_vllm(struct asked *a)
         return;
     }
     if (whole)
-        ni_put(&why, "each GPU's own HCA");
+        ni_put(&why, any_slow(a->w) ? "each GPU's own HCA; tried, and slow ones left out"
+                                    : "each GPU's own HCA");
     ni_decide_value(a->w, vllm_map, whole ? map.buf : NULL, "%s", why.buf);
     ni_decide_value(a->w, vllm_selection, ours.len ? ours.buf : NULL,
                     "vLLM sets it in each worker, from the map");
@@ -208,6 +219,17 @@ static void put_ucx_limit(const struct asked *a, struct ni_text *value, struct n
         ni_put(value, "auto");
     ni_put(why, known ? "a GPU's memory goes through the HCAs nearest to it (UCX 1.21 and later)"
                       : "it is not known which HCAs are near a GPU");
+}
+
+/* Switches UCX's GPUDirect RDMA off where wrong bytes came. */
+static void put_ucx_gdr(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    for (unsigned g = 0; g < a->w->inv->n_gpu && value->len == 0; g++) {
+        if (a->w->inv->gdr_tried.wrong[g] == 0)
+            continue;
+        ni_put(value, "n");
+        ni_put(why, "tried: an HCA returned wrong bytes of GPU memory");
+    }
 }
 
 /* ---- NVSHMEM: takes the nearest of the list itself ---- */
@@ -317,6 +339,7 @@ static const struct variable {
     {ucx_devices, NI_FOR_OVER_UCX, .put = put_ucx_devices},
     {"UCX_IB_GID_INDEX", NI_FOR_OVER_UCX, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS"},
     {"UCX_MAX_HCA_PER_GPU", NI_FOR_UCX | NI_FOR_NIXL, .put = put_ucx_limit},
+    {"UCX_IB_GPU_DIRECT_RDMA", NI_FOR_OVER_UCX, .put = put_ucx_gdr},
     {nvshmem_list, NI_FOR_NVSHMEM, .put = put_nvshmem_list, .unless = "NVSHMEM_HCA_PE_MAPPING"},
     {"NVSHMEM_HCA_PREFIX", NI_FOR_NVSHMEM, .put = put_nvshmem_prefix},
     {"NVSHMEM_IB_GID_INDEX", NI_FOR_NVSHMEM, .put = put_index, .unless = "NVSHMEM_IB_ADDR_RANGE"},

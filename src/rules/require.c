@@ -295,11 +295,13 @@ static const struct demand {
     {NI_REQUIRE_MEMLOCK, NI_F_REQUIRE_MEMLOCK, "memlock", NULL, NULL},
     {NI_REQUIRE_SELFTEST, NI_F_REQUIRE_SELFTEST, "selftest", "--selftest=require", NULL},
     {NI_REQUIRE_PREFLIGHT, NI_F_REQUIRE_PREFLIGHT, "preflight", "--preflight=require", NULL},
+    {NI_REQUIRE_GDR_TRIED, NI_F_REQUIRE_GDR_TRIED, "gdr-tried", NULL, NULL},
 };
 
 /* Demands that need RDMA, and demands that the plan alone decides. */
 enum {
-    BY_RDMA = NI_REQUIRE_RDMA | NI_REQUIRE_RAILS | NI_REQUIRE_ROCE_V2 | NI_REQUIRE_GDR,
+    BY_GDR = NI_REQUIRE_GDR | NI_REQUIRE_GDR_TRIED,
+    BY_RDMA = NI_REQUIRE_RDMA | NI_REQUIRE_RAILS | NI_REQUIRE_ROCE_V2 | BY_GDR,
     BY_PLAN = BY_RDMA | NI_REQUIRE_GPUS
 };
 

@@ -11,6 +11,7 @@
 
 #include "cli/board.h"
 #include "cli/context.h"
+#include "cli/options.h"
 #include "cli/say.h"
 #include "findings/device.h"
 #include "nccl_init/base.h"
@@ -26,6 +27,7 @@
 #include "rail/step.h"
 #include "rules/chosen.h"
 #include "rules/decide.h"
+#include "rules/rules.h"
 #include "selftest/try.h"
 #include "system/helper.h"
 #include "system/process.h"
@@ -472,4 +474,80 @@ const struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs whi
     }
     free(run);
     return all;
+}
+
+/* ---- what follows for the command ---- */
+
+/* Returns the port's bit among the chosen ones. */
+static uint32_t bit_of(const struct ni_plan *plan, int port)
+{
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        if (plan->chosen[i] == port)
+            return UINT32_C(1) << i;
+    }
+    return 0;
+}
+
+/* Says which switches are off now, and which are not. */
+static void say_switches(struct ni_context *ctx)
+{
+    static const char *const switches[] = {"NCCL_NET_GDR_LEVEL", "UCX_IB_GPU_DIRECT_RDMA"};
+    struct ni_text t = NI_TEXT(NI_REASON);
+
+    for (size_t i = 0; i < NI_COUNT(switches); i++) {
+        const struct ni_setting *s = ni_plan_get(&ctx->plan, switches[i]);
+
+        if (!s)
+            continue;
+        ni_put(&t, t.len > 0 ? ", " : "");
+        if (s->origin == NI_FROM_RULE)
+            ni_putf(&t, "%s=%s", s->name, s->value);
+        else
+            ni_putf(&t, "%s stays as you set it", s->name);
+    }
+    if (t.len > 0)
+        ni_say(ctx, NI_LOG_WARN, "self-test: wrong bytes, so GPUDirect RDMA is switched off: %s",
+               t.buf);
+    else
+        ni_say(ctx, NI_LOG_WARN,
+               "self-test: wrong bytes, and the libraries of --for have no switch for GPUDirect "
+               "RDMA");
+}
+
+/* Decides again, with what was tried as facts. Findings of the first time stand, and so does a refusal. */
+void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
+{
+    struct ni_gdr_tried *tried = &ctx->inventory.gdr_tried;
+    struct ni_findings *scratch = NULL;
+    const bool refuse = ctx->plan.refuse;
+    char why[sizeof(ctx->plan.refuse_why)];
+    bool wrong = false, slow = false;
+
+    for (unsigned i = 0; i < all->n; i++) {
+        const struct ni_gpu_pair *p = &all->pair[i];
+
+        if (p->verdict == NI_GPU_WRONG)
+            tried->wrong[p->gpu] |= bit_of(&ctx->plan, p->port);
+        else if (p->slow)
+            tried->slow[p->gpu] |= bit_of(&ctx->plan, p->port);
+        wrong = wrong || p->verdict == NI_GPU_WRONG;
+        slow = slow || p->slow;
+    }
+    if (wrong || slow)
+        scratch = calloc(1, sizeof(*scratch));
+    if (!scratch)
+        return;
+    struct ni_work w = ctx->work;
+    w.f = scratch;
+    (void)ni_copy(why, sizeof(why), ctx->plan.refuse_why);
+    ni_decide(&w);
+    if (refuse) {
+        ctx->plan.refuse = true;
+        (void)ni_copy(ctx->plan.refuse_why, sizeof(ctx->plan.refuse_why), why);
+    }
+    free(scratch);
+    if (wrong)
+        say_switches(ctx);
+    if (slow)
+        ni_say(ctx, NI_LOG_INFO, "self-test: slow pairs are left out of the maps of --for");
 }

@@ -302,7 +302,10 @@ const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
     if (all.gpu) {
         const bool passes = ni_gpus_pass(all.gpu, &gpu);
 
+        ni_follow_gpus(ctx, all.gpu);
         conclude(ctx, passes, all.gpu->n > 0, gpu.buf);
+        if (!passes || all.gpu->n == 0)
+            ni_refuse_demand(&ctx->work, NI_REQUIRE_GDR_TRIED, gpu.buf);
     }
     return all.ports;
 }

@@ -358,6 +358,7 @@ static const struct variable {
     {"UCX_NET_DEVICES", keep_devices},
     {"UCX_IB_GID_INDEX", keep_words},
     {"UCX_IB_ROCE_SUBNETS", keep_words},
+    {"UCX_IB_GPU_DIRECT_RDMA", keep_words},
     {"UCX_MAX_HCA_PER_GPU", keep_words},
     {"MC_TE_FILTERS", keep_devices},
     {"MC_IB_PORT", keep_words},

@@ -37,6 +37,7 @@ gdr.tried.late|tests/unit/selftest/test_gpu.c|NI_F_GDR_TRIED_LATE[^A-Z_]|only a 
 gdr.tried.left|tests/unit/selftest/test_gpu.c|NI_F_GDR_TRIED_LEFT[^A-Z_]|only a GPU and an HCA that are tried can show it, and a golden case has none
 gdr.tried.slow|tests/unit/selftest/test_gpu.c|NI_F_GDR_TRIED_SLOW[^A-Z_]|only a GPU and an HCA that are tried can show it, and a golden case has none
 gdr.untried|tests/unit/selftest/test_gpu.c|NI_F_GDR_UNTRIED[^A-Z_]|only a GPU and an HCA that are tried can show it, and a golden case has none
+require.gdr-tried|tests/try/gpu.sh|require=gdr-tried|only a GPU and an HCA that are tried can show it, and a golden case has none
 image.abi|tests/unit/selftest/test_image.c|NI_F_IMAGE_ABI[^A-Z_]|only libraries that are loaded say so, and a golden case has none
 image.load|tests/unit/selftest/test_image.c|NI_F_IMAGE_LOAD[^A-Z_]|only libraries that are loaded say so, and a golden case has none
 image.open|tests/unit/selftest/test_image.c|NI_F_IMAGE_OPEN[^A-Z_]|only libraries that are loaded say so, and a golden case has none

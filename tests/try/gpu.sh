@@ -63,5 +63,21 @@ gpu='selftest --try=gpu'
     tried 0 "no libcuda" "the image has no CUDA that loads: libcuda.so.1: cannot open" LD_LIBRARY_PATH="$dir/verbs" -- $gpu
     tried 1 "a completion error" "gdr.tried.failed: * step \`host-to-gpu\` by dma-buf: status 12 (IBV_WC_RETRY_EXC_ERR)" HCA_FAIL=status=12 -- $gpu
     tried 1 "no completion" "step \`host-to-gpu\` by dma-buf: the HCA returns no completion" HCA_HANG=after=1 -- $gpu
+
+    # before a command
+    tried 0 "the command starts as decided" "self-test: GPU memory: 2 of 2 pairs of GPU and port passed*NCCL_NET_GDR_LEVEL=PXB" -- --try=gpu -- env
+    tried 0 "wrong bytes switch it off" "wrong bytes, so GPUDirect RDMA is switched off: NCCL_NET_GDR_LEVEL=LOC*NCCL_NET_GDR_LEVEL=LOC" \
+        CUDA_FAULT=swap@0000:43:00.0 -- --try=gpu -- env
+    tried 0 "for UCX, too" "NCCL_NET_GDR_LEVEL=LOC, UCX_IB_GPU_DIRECT_RDMA=n *UCX_IB_GPU_DIRECT_RDMA=n" \
+        CUDA_FAULT=swap -- --try=gpu --for=nccl,ucx -- env
+    tried 0 "not against the user" "NCCL_NET_GDR_LEVEL stays as you set it*NCCL_NET_GDR_LEVEL=SYS" \
+        CUDA_FAULT=swap NCCL_NET_GDR_LEVEL=SYS -- --try=gpu -- env
+    tried 0 "the proof is demanded, and there" "2 of 2 pairs*GDR_LEVEL=PXB" -- --require=gdr-tried -- env
+    tried 125 "the proof fails" "command not started: --require=gdr-tried, but GPU memory: 0 of 2 pairs of GPU and port passed" \
+        CUDA_FAULT=swap -- --require=gdr-tried -- env
+    tried 125 "late is no proof" "command not started: --require=gdr-tried, but GPU memory: 0 of 2" CUDA_FAULT=late -- --require=gdr-tried -- env
+    tried 125 "not tried is no proof" "--require=gdr-tried, but GPU memory: 0 of 2 pairs of GPU and port passed; not tried: " \
+        CUDA_FAULT=full -- --require=gdr-tried -- env
+    tried 125 "require" "--selftest=require, but GPU memory: 0 of 2" CUDA_FAULT=swap -- --try=gpu --selftest=require -- env
 }
 finish

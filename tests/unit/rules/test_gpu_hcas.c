@@ -280,6 +280,33 @@ static void test_map(void **state)
     }
 }
 
+/* What was tried: a slow port leaves the maps if the GPU has another one, and wrong bytes switch
+   GPUDirect RDMA off where there is a switch. */
+static void test_tried(void **state)
+{
+    (void)state;
+    build("G1H1H1");
+    node.policy.targets = NI_FOR_VLLM | NI_FOR_UCX | NI_FOR_NCCL;
+    node.inv.gdr_tried.slow[0] = 1;
+    node_decide();
+    assert_int_equal(node.plan.gpu_ports[0], 2);
+    assert_true(strstr(ni_plan_get(&node.plan, "VLLM_GPU_NIC_PCIE_MAPPING")->reason,
+                       "tried, and slow ones left out") != NULL);
+    assert_false(exported("UCX_IB_GPU_DIRECT_RDMA"));
+    node.inv.gdr_tried.slow[0] = 3; /* no other is left */
+    node_decide();
+    assert_int_equal(node.plan.gpu_ports[0], 3);
+    node.inv.gdr_tried.slow[0] = 0;
+    node.inv.gdr_tried.wrong[0] = 2;
+    node.policy.gdr = NI_DIST_SYS;
+    node_decide();
+    assert_int_equal(node.plan.gpu_ports[0], 1);
+    assert_setting("UCX_IB_GPU_DIRECT_RDMA", "rule", "n");
+    assert_setting("NCCL_NET_GDR_LEVEL", "rule", "LOC");
+    assert_true(strstr(ni_plan_get(&node.plan, "NCCL_NET_GDR_LEVEL")->reason,
+                       "tried: wrong bytes between GPU ") != NULL);
+}
+
 static void test_prefix(void **state)
 {
     static const struct {
@@ -326,10 +353,10 @@ static void test_narrow_link(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread),      cmocka_unit_test(test_doubts),
-        cmocka_unit_test(test_rank),        cmocka_unit_test(test_rank_index),
-        cmocka_unit_test(test_map),         cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_narrow_link),
+        cmocka_unit_test(test_spread), cmocka_unit_test(test_doubts),
+        cmocka_unit_test(test_rank),   cmocka_unit_test(test_rank_index),
+        cmocka_unit_test(test_map),    cmocka_unit_test(test_tried),
+        cmocka_unit_test(test_prefix), cmocka_unit_test(test_narrow_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
