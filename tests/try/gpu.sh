@@ -40,6 +40,12 @@ gpu='selftest --try=gpu'
     tried 0 "every pair" "4 of 4 pairs" -- $gpu --pairs=all
     tried 0 "NCCL_DMABUF_ENABLE=0 leaves no way" "gdr.untried: * neither DMA-BUF nor nvidia-peermem" NCCL_DMABUF_ENABLE=0 -- $gpu
     tried 0 "an HCA without DMA-BUF" "neither DMA-BUF nor nvidia-peermem" HCA_DMABUF=0 -- $gpu
+    PEERMEM=1
+    export PEERMEM
+    tried 0 "healthy, peer memory" "GPU memory, by peermem, *2 of 2 pairs" CUDA_FAULT=nodmabuf HCA_PEERMEM=1 -- $gpu
+    tried 0 "by the user's choice" "GPU memory, by peermem, *2 of 2 pairs" NCCL_DMABUF_ENABLE=0 HCA_PEERMEM=1 -- $gpu
+    tried 1 "peer memory is refused" "step \`register\` by peermem: EFAULT" CUDA_FAULT=nodmabuf -- $gpu
+    unset PEERMEM
     tried 1 "the export is refused" "gdr.tried.failed: 0000:1b:00.0 mlx5_0/1, 0000:43:00.0 mlx5_1/1 step \`export\` by dma-buf: CUDA error 801 (not supported)" \
         CUDA_FAULT=export -- $gpu
     tried 1 "the registration is refused" "gdr.tried.failed: * step \`register\` by dma-buf: ENOMEM" HCA_REG=errno=12,on=gpu -- $gpu
