@@ -57,6 +57,7 @@ struct ni_policy {
     enum ni_demand selftest, preflight;
     unsigned targets;              /* NI_FOR_*; 0: NCCL */
     bool gpu_map;                  /* ni_plan.gpu_ports is shown */
+    const char *nccl;              /* the file of NCCL's library, as the user names it; NULL */
     enum ni_distance gdr;          /* the level; UNKNOWN: the rule decides; LOC: off */
     int64_t memlock;               /* the limit to raise to, in bytes, NI_UNLIMITED; -1: keep it */
     unsigned require;              /* NI_REQUIRE_*, by --require or a short form of it */

@@ -137,23 +137,24 @@ void ni_flow_decide(struct ni_context *ctx)
     const unsigned gathers = ni_verb_of(ctx->program, ctx->verb)->gathers;
     const bool preflight = policy->preflight != NI_DEMAND_OFF;
     const bool all = (gathers & NI_GATHER_ALL) != 0 || preflight;
+    const bool nccl = ni_tries(&ctx->options, NI_TRY_NCCL);
     const struct ni_ask ask = {
         .hcas = policy->hcas,
         .own_conf = ctx->verb == NI_VERB_ENV ? ctx->options.output : NULL,
         .network_status = ctx->options.network_status,
         .sockets = ni_named_sockets(policy),
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
-        .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
+        .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0 || nccl,
         .gpu_facts = policy->gpu_map,
         .all = all,
         .health =
             (gathers & NI_GATHER_HEALTH) != 0 || preflight || policy->selftest != NI_DEMAND_OFF,
-        .image = (gathers & NI_GATHER_IMAGE) != 0,
+        .image = (gathers & NI_GATHER_IMAGE) != 0 || nccl,
         .drivers = ni_tries(&ctx->options, NI_TRY_IMAGE),
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 
-    policy->gpu_map = policy->gpu_map || all;
+    policy->gpu_map = policy->gpu_map || all || nccl;
     policy->command_elsewhere = ctx->verb == NI_VERB_ENV && ni_output_file(ctx);
     limit_kept_caps(ctx);
     ni_wait_and_look(ctx, &ask);

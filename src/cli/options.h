@@ -20,7 +20,8 @@ enum {
     NI_TRY_PORTS = 1, /* each port, by this program's libibverbs */
     NI_TRY_IMAGE = 2, /* each HCA, by the image's libibverbs */
     NI_TRY_GPU = 4,   /* each GPU with its HCAs, by the image's libraries */
-    NI_TRY_ALL = 8    /* the word `all`, which sets all bits below it */
+    NI_TRY_NCCL = 8,  /* each GPU, by the image's NCCL */
+    NI_TRY_ALL = 16   /* the word `all`, which sets all bits below it */
 };
 
 /* Values of the options that several verbs take. */
@@ -37,6 +38,7 @@ struct ni_options {
     unsigned wait;  /* seconds */
     unsigned tries; /* NI_TRY_*; 0: not given, the ports */
     bool json, strict;
+    bool busy;       /* GPUs that others use are tried, too */
     bool all;        /* reports show the host's other HCAs, too */
     bool secure;     /* the program has file capabilities or is set-user-ID (AT_SECURE, ld.so(8)) */
     bool own_rights; /* files are opened with the caller's rights: its user and group alone */

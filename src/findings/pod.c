@@ -62,6 +62,35 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .command = "Run: nccl-init plan --all{root}",
     },
     {
+        .number = NI_F_IMAGE_NCCL_FAILED,
+        .id = "image.nccl.failed",
+        .cost = NI_COST_FAILS,
+        .user = "do what the finding says that is named as the cause; without one, run the command "
+                "with NCCL_DEBUG=INFO, and `nccl-init log` on its output.",
+    },
+    {
+        .number = NI_F_IMAGE_NCCL_PLUGIN,
+        .id = "image.nccl.plugin",
+        .cost = NI_COST_IGNORED,
+        .user = "install the plugin in the image, correct NCCL_NET_PLUGIN, or unset it.",
+    },
+    {
+        .number = NI_F_IMAGE_NCCL_SUMS,
+        .id = "image.nccl.sums",
+        .cost = NI_COST_FAILS,
+        .note = "Start no job on this node: its results would be wrong.",
+        .user = "try again with NCCL_NET_GDR_LEVEL=LOC: sums that are right then point to "
+                "GPUDirect RDMA.",
+        .admin = "check the GPU (`dcgmi diag`), ACS and IOMMU, and drain the node meanwhile.",
+    },
+    {
+        .number = NI_F_IMAGE_NCCL_UNTRIED,
+        .id = "image.nccl.untried",
+        .cost = NI_COST_IGNORED,
+        .user = "start the trial where the GPU is free, or with --busy; name a library by "
+                "--nccl; put nccl-init-try of the same release beside nccl-init.",
+    },
+    {
         .number = NI_F_IMAGE_OPEN,
         .id = "image.open",
         .cost = NI_COST_RDMA,

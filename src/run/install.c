@@ -133,17 +133,17 @@ static int copy_helper(int fd, void *from)
     return r;
 }
 
-/* Puts the helper of --try=image beside the copy, if this program has it. Without it the copy does all
+/* Puts the helper of --try beside the copy, if this program has it. Without it the copy does all
    else. */
 static void install_helper(struct ni_context *ctx, const char *copy)
 {
-    static struct ni_helper_result result;
+    enum ni_helper_state state;
     char path[PATH_MAX];
     const char *slash = strrchr(copy, '/');
     const int n = slash ? (int)(slash + 1 - copy) : 0;
-    int from = ni_open_helper(&result);
+    int from = ni_open_helper(&state);
 
-    if (from < 0 && result.state != NI_HELPER_MISSING)
+    if (from < 0 && state != NI_HELPER_MISSING)
         ni_say(ctx, NI_LOG_WARN,
                "%s is not copied: it is not the one that was built with this program", NI_HELPER);
     if (from < 0)
@@ -153,10 +153,9 @@ static void install_helper(struct ni_context *ctx, const char *copy)
         r = ni_replace_file(path, 0755, copy_helper, &from);
     (void)close(from);
     if (r == 0)
-        ni_say(ctx, NI_LOG_INFO, "installed %s, for --try=image", path);
+        ni_say(ctx, NI_LOG_INFO, "installed %s, for --try", path);
     else
-        ni_say(ctx, NI_LOG_WARN, "%s is not copied: %s; --try=image needs it", NI_HELPER,
-               NI_ERRNO(r));
+        ni_say(ctx, NI_LOG_WARN, "%s is not copied: %s; --try needs it", NI_HELPER, NI_ERRNO(r));
 }
 
 /* Warns of a mount that keeps the copy from being executed, or takes its file capabilities. */
@@ -200,7 +199,7 @@ int ni_cmd_install(struct ni_context *ctx)
     const char *slash = strrchr(path, '/');
     if (strcmp(slash ? slash + 1 : path, NI_HELPER) == 0)
         return ni_usage(ctx,
-                        "`%s` is the name of the helper of --try=image, which is put beside the "
+                        "`%s` is the name of the helper of --try, which is put beside the "
                         "copy: name another file",
                         NI_HELPER);
     r = ni_replace_file(path, st.st_mode, copy_self, &caps);

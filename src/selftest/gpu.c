@@ -451,7 +451,7 @@ static void run_helper(struct ni_context *ctx, struct ni_gpu_trial *all, int64_t
         argv[i + 2] = args[i + 1];
     }
     ni_progress_show(ctx, "", "self-test: GPU memory");
-    ni_try_by_helper(ctx, argv, limit_ms, run);
+    ni_try_by_helper(ctx, NULL, argv, limit_ms, run);
     ni_progress_end(ctx);
 }
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/board.h"
@@ -353,7 +354,8 @@ const struct ni_image_trial *ni_try_image(struct ni_context *ctx, const struct n
                                           int64_t limit_ms)
 {
     static struct ni_image_trial all;
-    static struct ni_helper_result run;
+    /* not in the program's own memory, of which every run has a part */
+    struct ni_helper_result *run = calloc(1, sizeof(*run));
     static char what[] = "image";
     char *args[NI_MAX_CHOSEN + 2] = {what};
     const int64_t begin = ni_now_ms();
@@ -363,12 +365,15 @@ const struct ni_image_trial *ni_try_image(struct ni_context *ctx, const struct n
     for (unsigned i = 0; i < all.n; i++)
         args[1 + i] = ctx->inventory.hca[all.hca[i]].name;
     ni_progress_show(ctx, "", "self-test: the image's libibverbs");
-    if (all.n > 0)
-        ni_try_by_helper(ctx, args, limit_ms, &run);
+    if (run && all.n > 0)
+        ni_try_by_helper(ctx, NULL, args, limit_ms, run);
     ni_progress_end(ctx);
     all.took_ms = ni_now_ms() - begin;
-    if (all.n > 0)
-        ni_judge_image(&ctx->work, &run, ports, &all);
+    if (!run)
+        (void)ni_copy(all.untried, sizeof(all.untried), "no memory");
+    else if (all.n > 0)
+        ni_judge_image(&ctx->work, run, ports, &all);
+    free(run);
     return &all;
 }
 

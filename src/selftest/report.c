@@ -21,6 +21,7 @@
 #include "rail/task.h"
 #include "selftest/gpu.h"
 #include "selftest/image.h"
+#include "selftest/nccl.h"
 #include "selftest/trials.h"
 
 static bool is_untried(const struct ni_rail_task *task)
@@ -139,6 +140,7 @@ static void put_not_asked(struct ni_text *out, const struct ni_selftest *all, bo
         {all->ports != NULL, "the ports (--try=ports)"},
         {all->image != NULL, "the image's libibverbs (--try=image)"},
         {all->gpu != NULL || !has_gpu, "GPU memory (--try=gpu)"},
+        {all->nccl != NULL || !has_gpu, "the image's NCCL (--try=nccl)"},
     };
     const char *between = "; not tried: ";
 
@@ -150,19 +152,56 @@ static void put_not_asked(struct ni_text *out, const struct ni_selftest *all, bo
     }
 }
 
+/* Puts how each trial went, and what was not asked for. */
+static void put_verdicts(struct ni_text *out, const struct ni_selftest *all, bool has_gpu)
+{
+    const bool ports = all->ports && all->ports->n > 0, image = all->image && all->image->n > 0;
+    const bool tried =
+        ports || image || (all->gpu && all->gpu->n > 0) || (all->nccl && all->nccl->n > 0);
+    const char *between = "";
+
+    if (ports) {
+        put_verdict(out, all->ports);
+        between = "; ";
+    }
+    if (image) {
+        ni_put(out, between);
+        (void)ni_image_passes(all->image, out);
+        between = "; ";
+    }
+    if (all->gpu) {
+        ni_put(out, between);
+        (void)ni_gpus_pass(all->gpu, out);
+        between = "; ";
+    }
+    if (all->nccl) {
+        ni_put(out, between);
+        (void)ni_nccl_passes(all->nccl, out);
+        between = "; ";
+    }
+    if (tried)
+        put_not_asked(out, all, has_gpu);
+    else
+        ni_putf(out, "%s", between[0] ? "; nothing was tried." : "Nothing was tried.");
+    ni_put(out, "\n");
+}
+
 void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_selftest *all)
 {
     const struct ni_trials *ports = all->ports && all->ports->n > 0 ? all->ports : NULL;
     const struct ni_image_trial *image = all->image && all->image->n > 0 ? all->image : NULL;
     const struct ni_gpu_trial *gpu = all->gpu;
+    const struct ni_nccl_trial *nccl = all->nccl;
 
     ni_put(out, "Self-test: ");
-    if (all->ports || (!all->image && !all->gpu))
+    if (all->ports || (!all->image && !all->gpu && !nccl))
         put_number(out, ports ? ports->n : 0, "port");
     else if (all->image)
         put_number(out, image ? image->n : 0, "HCA");
+    else if (gpu)
+        put_number(out, gpu->n, "GPU-HCA pair");
     else
-        put_number(out, gpu ? gpu->n : 0, "GPU-HCA pair");
+        put_number(out, nccl->n, "GPU");
     ni_put(out, "; ");
     ni_put_origin(out, view);
     ni_put(out, "\n");
@@ -172,23 +211,11 @@ void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const stru
         ni_put_image_trial(out, view, image);
     if (gpu)
         ni_put_gpu_trial(out, view, gpu);
+    if (nccl)
+        ni_put_nccl_trial(out, view, nccl);
     ni_put_findings(out, view, NI_WARNING);
     ni_put(out, "\n");
-    if (ports)
-        put_verdict(out, ports);
-    if (ports && image)
-        ni_put(out, "; ");
-    if (image)
-        (void)ni_image_passes(image, out);
-    if ((ports || image) && gpu)
-        ni_put(out, "; ");
-    if (gpu)
-        (void)ni_gpus_pass(gpu, out);
-    if (ports || image || (gpu && gpu->n > 0))
-        put_not_asked(out, all, view->inv->n_gpu > 0);
-    else
-        ni_put(out, gpu ? "; nothing was tried." : "Nothing was tried.");
-    ni_put(out, "\n");
+    put_verdicts(out, all, view->inv->n_gpu > 0);
 }
 
 /* Writes one trial: the port, the step that it reached, and what was measured. */
@@ -247,6 +274,8 @@ void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view,
         ni_json_image_trial(j, view, all->image);
     if (all->gpu)
         ni_json_gpu_trial(j, view, all->gpu);
+    if (all->nccl)
+        ni_json_nccl_trial(j, view, all->nccl);
     ni_json_findings(j, view->findings);
     ni_json_end(j);
 }

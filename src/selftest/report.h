@@ -11,12 +11,14 @@
 
 struct ni_gpu_trial;
 struct ni_image_trial;
+struct ni_nccl_trial;
 
 /* The trials of a self-test; NULL: not tried. */
 struct ni_selftest {
     const struct ni_trials *ports;
     const struct ni_image_trial *image;
     const struct ni_gpu_trial *gpu;
+    const struct ni_nccl_trial *nccl;
 };
 
 void ni_put_selftest(struct ni_text *out, const struct ni_view *view,

@@ -29,6 +29,7 @@
 #include "rules/require.h"
 #include "selftest/gpu.h"
 #include "selftest/image.h"
+#include "selftest/nccl.h"
 #include "selftest/report.h"
 #include "selftest/trials.h"
 #include "system/caps.h"
@@ -37,6 +38,8 @@
 
 /* ---- options ---- */
 
+/* the contexts and communicators of eight GPUs take longer than the memory of a port */
+enum { NCCL_TIMES = 3 };
 enum { TRYING = NI_VERB_RUN | NI_VERB_SELFTEST, MEETING = NI_VERB_RUN | NI_VERB_PREFLIGHT };
 
 struct ni_selftest_options ni_selftest_options;
@@ -46,13 +49,34 @@ static const struct ni_option try_options[] = {
         .name = "try",
         .group = NI_GROUP_SELFTEST,
         .verbs = TRYING,
-        .arg = "ports|image|gpu|all,...",
+        .arg = "ports|image|gpu|nccl|all,...",
         .take = ni_take_targets,
         .at = offsetof(struct ni_options, tries),
         .most = NI_TRY_ALL,
-        .help = "what to try; ports, the default: each port by this program's libibverbs; image: "
-                "each HCA by the image's; gpu: GPU memory, each GPU with its HCAs; before a "
-                "command it means --selftest=warn unless --selftest is given",
+        .help =
+            "what to try; ports, the default: each port by this program's libibverbs; image: "
+            "each HCA by the image's; gpu: GPU memory, each GPU with its HCAs; nccl: the image's "
+            "NCCL on each GPU; before a command it means --selftest=warn unless --selftest is "
+            "given",
+    },
+    {
+        .name = "nccl",
+        .group = NI_GROUP_SELFTEST,
+        .verbs = TRYING,
+        .traits = NI_OPTION_FILE,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_options, policy.nccl),
+        .help = "the libnccl.so.2 that --try=nccl loads; else the one that a Python of the image "
+                "brings, else the loader's",
+    },
+    {
+        .name = "busy",
+        .group = NI_GROUP_SELFTEST,
+        .verbs = TRYING,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_options, busy),
+        .help = "try GPUs that others use, too",
     },
 };
 const struct ni_option_rows ni_try_rows = {try_options, NI_COUNT(try_options), NULL, 0};
@@ -102,7 +126,7 @@ static const struct ni_option selftest_options[] = {
         .at = offsetof(struct ni_selftest_options, deadline),
         .least = 1,
         .most = 3600,
-        .help = "how long the whole self-test may take",
+        .help = "how long each trial may take; three times as long for --try=nccl",
     },
 };
 const struct ni_option_rows ni_selftest_rows = {
@@ -222,6 +246,8 @@ static bool try_all(struct ni_context *ctx, struct ni_selftest *ret)
     if (ni_tries(&ctx->options, NI_TRY_GPU) && ni_wants_trials(&ctx->work))
         ret->gpu = ni_try_gpus(ctx, ni_selftest_options.pairs,
                                (int64_t)ni_selftest_options.deadline * 1000);
+    if (ni_tries(&ctx->options, NI_TRY_NCCL) && ctx->plan.transport != NI_NET_OFF)
+        ret->nccl = ni_try_nccl(ctx, NCCL_TIMES * (int64_t)ni_selftest_options.deadline * 1000);
     if (!ports && ret->image && ret->image->n == 0)
         ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no HCA to try");
     return true;
@@ -283,13 +309,15 @@ static void conclude(struct ni_context *ctx, bool passes, bool any, const char *
 const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
 {
     struct ni_text how = NI_TEXT(NI_REASON), image = NI_TEXT(2 * NI_REASON),
-                   gpu = NI_TEXT(2 * NI_REASON);
+                   gpu = NI_TEXT(2 * NI_REASON), nccl = NI_TEXT(2 * NI_REASON);
+    const bool wants = ni_wants_trials(&ctx->work);
     struct ni_selftest all;
 
-    if (ctx->options.policy.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
+    if (ctx->options.policy.selftest == NI_DEMAND_OFF ||
+        (!wants && !ni_tries(&ctx->options, NI_TRY_NCCL)))
         return NULL;
     (void)try_all(ctx, &all);
-    if (ni_tries(&ctx->options, NI_TRY_PORTS)) {
+    if (wants && ni_tries(&ctx->options, NI_TRY_PORTS)) {
         const bool passes = ni_selftest_passes(all.ports, &how);
 
         conclude(ctx, passes, all.ports && all.ports->n > 0, how.buf);
@@ -306,6 +334,11 @@ const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
         conclude(ctx, passes, all.gpu->n > 0, gpu.buf);
         if (!passes || all.gpu->n == 0)
             ni_refuse_demand(&ctx->work, NI_REQUIRE_GDR_TRIED, gpu.buf);
+    }
+    if (all.nccl) {
+        const bool passes = ni_nccl_passes(all.nccl, &nccl);
+
+        conclude(ctx, passes, true, nccl.buf);
     }
     return all.ports;
 }

@@ -38,33 +38,48 @@ static bool is_writing(const char *entry)
     return false;
 }
 
-/* Returns the command's environment without those variables, for the helper. Never freed; NULL: no
-   memory. */
-static char *const *helper_env(const struct ni_context *ctx)
+/* Returns true if the list changes the variable of that entry. */
+static bool is_changed(const char *entry, const char *const changed[])
+{
+    const size_t n = strcspn(entry, "=");
+
+    for (size_t i = 0; changed && changed[i]; i++) {
+        if (strcspn(changed[i], "=") == n && memcmp(entry, changed[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the command's environment for the helper. Never freed; NULL: no memory. */
+static char *const *helper_env(const struct ni_context *ctx, const char *const changed[])
 {
     char *const *all = ni_command_env(&ctx->own, &ctx->plan);
-    size_t n = 0, kept = 0;
+    size_t n = 0, kept = 0, more = 0;
 
     while (all && all[n])
         n++;
-    char **list = all ? calloc(n + 1, sizeof(*list)) : NULL;
+    while (changed && changed[more])
+        more++;
+    char **list = all ? calloc(n + more + 1, sizeof(*list)) : NULL;
     for (size_t i = 0; list && i < n; i++) {
-        if (!is_writing(all[i]))
+        if (!is_writing(all[i]) && !is_changed(all[i], changed))
             list[kept++] = all[i];
+    }
+    for (size_t i = 0; list && i < more; i++) {
+        if (strchr(changed[i], '='))
+            list[kept++] = (char *)(uintptr_t)changed[i];
     }
     return list;
 }
 
-void ni_try_by_helper(struct ni_context *ctx, char *const args[], int64_t limit_ms,
-                      struct ni_helper_result *ret)
+void ni_try_by_helper(struct ni_context *ctx, const char *const changed[], char *const args[],
+                      int64_t limit_ms, struct ni_helper_result *ret)
 {
     static char version[] = NCCL_INIT_VERSION, own[] = NI_HELPER;
     static char *none[] = {NULL};
-    static char *const *env; /* it lasts as long as the process */
     char *argv[NI_HELPER_ARGS + 3] = {own, version};
+    char *const *env = helper_env(ctx, changed);
 
-    if (!env)
-        env = helper_env(ctx);
     for (unsigned i = 0; args[i] && i < NI_HELPER_ARGS; i++)
         argv[2 + i] = args[i];
     const struct ni_helper_task task = {

@@ -10,11 +10,12 @@
 #include "system/helper.h"
 
 /* Runs the helper for limit_ms at most, with the command's environment, but for variables that make
-   libraries write files of the job. args: what it is to try, then the arguments of that, then NULL; at
+   libraries write files of the job. changed: "NAME=VALUE" in place of the job's, "NAME" to be left out;
+   its end is NULL, as may be the whole. args: what it is to try, then the arguments of that, then NULL; at
    most NI_HELPER_ARGS. */
 enum { NI_HELPER_ARGS = 160 };
-void ni_try_by_helper(struct ni_context *ctx, char *const args[], int64_t limit_ms,
-                      struct ni_helper_result *ret);
+void ni_try_by_helper(struct ni_context *ctx, const char *const changed[], char *const args[],
+                      int64_t limit_ms, struct ni_helper_result *ret);
 /* Puts why the helper has no result; nothing: it has. */
 void ni_put_no_result(struct ni_text *t, const struct ni_helper_result *run);
 

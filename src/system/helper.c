@@ -11,6 +11,7 @@
 #include <sha2.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -129,12 +130,27 @@ static int open_helper(const struct ni_helper_task *task, struct ni_helper_resul
     return -1;
 }
 
-int ni_open_helper(struct ni_helper_result *ret)
+/* What is said has much room, of which only as much is touched as is used. */
+static void clear(struct ni_helper_result *ret)
+{
+    ret->state = NI_HELPER_MISSING;
+    ret->err = 0;
+    ret->version[0] = ret->words[0] = ret->errors[0] = '\0';
+}
+
+int ni_open_helper(enum ni_helper_state *state)
 {
     const struct ni_helper_task task = {.sha256 = ni_try_sha256};
+    struct ni_helper_result *result = calloc(1, sizeof(*result));
+    int fd = -1;
 
-    memset(ret, 0, sizeof(*ret));
-    return open_helper(&task, ret);
+    *state = NI_HELPER_UNREAD;
+    if (result) {
+        fd = open_helper(&task, result);
+        *state = result->state;
+    }
+    free(result);
+    return fd;
 }
 
 /* ---- the process ---- */
@@ -362,7 +378,7 @@ void ni_run_helper(const struct ni_helper_task *task, struct ni_helper_result *r
 {
     struct ends e = {.words = {-1, -1}, .errors = {-1, -1}, .status = {-1, -1}};
 
-    memset(ret, 0, sizeof(*ret));
+    clear(ret);
     e.file = open_helper(task, ret);
     if (e.file < 0)
         return;

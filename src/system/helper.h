@@ -14,7 +14,7 @@
 enum {
     NI_SHA256_BYTES = 32,
     NI_HELPER_WORDS = 64 << 10,   /* bytes on its standard output, at most */
-    NI_HELPER_ERRORS = 16 << 10,  /* ... on its standard error, which are kept; the rest is not */
+    NI_HELPER_ERRORS = 512 << 10, /* ... on its standard error, which are kept; the rest is not */
     NI_HELPER_FILE_MAX = 64 << 20 /* bytes of its file, at most */
 };
 
@@ -55,8 +55,8 @@ struct ni_helper_result {
    program. At the end its process group is killed; a child of it that has left the group, as by
    setsid(2), is not. */
 void ni_run_helper(const struct ni_helper_task *task, struct ni_helper_result *ret);
-/* Opens the helper beside this program, if it is the one that was built with it. -1: *ret has the
-   state. */
-int ni_open_helper(struct ni_helper_result *ret);
+/* Opens the helper beside this program, if it is the one that was built with it. -1: *state says why
+   not. */
+int ni_open_helper(enum ni_helper_state *state);
 
 #endif

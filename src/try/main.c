@@ -25,7 +25,7 @@ int main(int argc, char *argv[])
 
     if (argc < 3) {
         (void)ni_try_say("%s", marker);
-        return ni_try_say("nccl-init starts it: nccl-init selftest --try=image") ? 0 : 1;
+        return ni_try_say("nccl-init starts it: nccl-init selftest --try=all") ? 0 : 1;
     }
     (void)ni_try_say("version %s", own);
     for (unsigned i = 0; i < NI_COUNT(trials) && strcmp(argv[1], own) == 0; i++) {

@@ -40,6 +40,10 @@ gdr.untried|tests/unit/selftest/test_gpu.c|NI_F_GDR_UNTRIED[^A-Z_]|only a GPU an
 require.gdr-tried|tests/try/gpu.sh|require=gdr-tried|only a GPU and an HCA that are tried can show it, and a golden case has none
 image.abi|tests/unit/selftest/test_image.c|NI_F_IMAGE_ABI[^A-Z_]|only libraries that are loaded say so, and a golden case has none
 image.load|tests/unit/selftest/test_image.c|NI_F_IMAGE_LOAD[^A-Z_]|only libraries that are loaded say so, and a golden case has none
+image.nccl.failed|tests/unit/selftest/test_nccl.c|NI_F_IMAGE_NCCL_FAILED[^A-Z_]|only libraries that are loaded say so, and a golden case has none
+image.nccl.plugin|tests/unit/selftest/test_nccl.c|NI_F_IMAGE_NCCL_PLUGIN[^A-Z_]|only libraries that are loaded say so, and a golden case has none
+image.nccl.sums|tests/unit/selftest/test_nccl.c|NI_F_IMAGE_NCCL_SUMS[^A-Z_]|only libraries that are loaded say so, and a golden case has none
+image.nccl.untried|src/selftest/nccl.c|NI_F_IMAGE_NCCL_UNTRIED[^A-Z_]|only libraries that are loaded say so, and a golden case has none
 image.open|tests/unit/selftest/test_image.c|NI_F_IMAGE_OPEN[^A-Z_]|only libraries that are loaded say so, and a golden case has none
 image.untried|tests/unit/selftest/test_image.c|NI_F_IMAGE_UNTRIED[^A-Z_]|only libraries that are loaded say so, and a golden case has none
 verbs.none|tests/cli/selftest.sh|verbs.none|only a live root is tried, and a golden case has a recorded one

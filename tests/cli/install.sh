@@ -67,7 +67,7 @@ if [ -e "$program-try" ]; then
     mkdir helped/other && install --file helped/other/start
     same "beside a file of another name" "0 nccl-init-try start" "$status $(find helped/other -type f -printf '%f\n' | sort | xargs)"
     out=$("$bin" install --log-level=info helped 2>&1)
-    matches "the helper is told" "*nccl-init: installed helped/nccl-init-try, for --try=image" "$out"
+    matches "the helper is told" "*nccl-init: installed helped/nccl-init-try, for --try" "$out"
     # the helper would take the place of the program
     mkdir helped/taken && install --file helped/taken/nccl-init-try
     matches "a program of the helper's name" "125 *is the name of the helper*" "$status $err"
@@ -82,7 +82,7 @@ if [ -e "$program-try" ]; then
     cp "$program-try" origin/nccl-init-try
     mkdir helped/nccl-init-try
     install helped
-    matches "no room for the helper" "0 *nccl-init-try is not copied: *; --try=image needs it*" "$status $err"
+    matches "no room for the helper" "0 *nccl-init-try is not copied: *; --try needs it*" "$status $err"
     rm origin/nccl-init-try
 fi
 

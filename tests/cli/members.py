@@ -148,7 +148,7 @@ def main():
         print(f"ok: {verb}: {found.reports} reports, {len(names)} members")
 
     for verb, of_all in ("selftest", {"schema", "findings"}), ("watch", {"schema"}):
-        files = [ROOT / f"src/{verb}/{name}.c" for name in ("report", "image", "gpu_report")]
+        files = [ROOT / f"src/{verb}/{name}.c" for name in ("report", "image", "gpu_report", "nccl")]
         source = "".join(path.read_text() for path in files if path.exists())
         written = set(re.findall(r'json_\w+\(j, "(\w+)"', source)) | of_all
         page = {path.rpartition(".")[2] for path in tables[verb]} | of_all

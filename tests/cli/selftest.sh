@@ -49,7 +49,7 @@ for wrong in size=0 size=16383 size=65G size=x bytes=0 bytes=1025G bytes=-1 dead
     usage "--$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" selftest "--$wrong"
     usage "run --$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" run "--$wrong" -- true
 done
-usage "--try=x" "--try: \`ports,x\` is not valid; expected a list of: ports, image, gpu, all" selftest --try=ports,x
+usage "--try=x" "--try: \`ports,x\` is not valid; expected a list of: ports, image, gpu, nccl, all" selftest --try=ports,x
 usage "run --try=" "--try: * is not valid; *" --try= -- true
 usage "--selftest=on" "--selftest: \`on\` is not valid; expected one of: off, warn, require" --selftest=on -- true
 NCCLINIT_SIZE=1 usage "NCCLINIT_SIZE" "NCCLINIT_SIZE: \`1\` is not *" selftest

@@ -152,7 +152,8 @@ static const char text[] =
     "      Cluster admin: load nvidia-peermem, or install an RDMA driver that supports DMA-BUF.\n"
     "\n"
     "1 of 9 ports passed in 10.09 s, 2 not tried: 64 MiB to register, and only 8 MiB can be "
-    "locked; not tried: the image's libibverbs (--try=image), GPU memory (--try=gpu)\n";
+    "locked; not tried: the image's libibverbs (--try=image), GPU memory (--try=gpu), the image's "
+    "NCCL (--try=nccl)\n";
 
 static void test_text(void **state)
 {
@@ -169,7 +170,8 @@ static void test_one_and_none(void **state)
     assert_non_null(strstr(written(put_selftest), "Self-test: 1 port to try; "));
     assert_non_null(strstr(written(put_selftest),
                            "\n1 of 1 port passed in 0.00 s; not tried: the image's "
-                           "libibverbs (--try=image), GPU memory (--try=gpu)\n"));
+                           "libibverbs (--try=image), GPU memory (--try=gpu), the image's NCCL "
+                           "(--try=nccl)\n"));
     trials.n = 0;
     node.inv.source = NI_SRC_NONE;
     assert_string_equal(
@@ -200,14 +202,16 @@ static void test_image(void **state)
                                 "  mlx5_10  failed: find\n"));
     assert_non_null(strstr(out,
                            "\n1 of 1 port passed in 10.09 s; the image's libibverbs drives 1 of "
-                           "2 HCAs; not tried: GPU memory (--try=gpu)\n"));
+                           "2 HCAs; not tried: GPU memory (--try=gpu), the image's NCCL "
+                           "(--try=nccl)\n"));
     (void)ni_copy(image.untried, sizeof(image.untried), "the deadline");
     all.ports = NULL;
     out = written(put_selftest);
     assert_non_null(strstr(out, "Self-test: 2 HCAs to try; "));
-    assert_non_null(strstr(out,
-                           "\nthe image's libibverbs drives 1 of 2 HCAs; not tried: the deadline; "
-                           "not tried: the ports (--try=ports), GPU memory (--try=gpu)\n"));
+    assert_non_null(
+        strstr(out, "\nthe image's libibverbs drives 1 of 2 HCAs; not tried: the deadline; "
+                    "not tried: the ports (--try=ports), GPU memory (--try=gpu), the image's "
+                    "NCCL (--try=nccl)\n"));
     json_t *j = json_loads(written(put_selftest_json), JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(j);
     assert_null(json_object_get(j, "ports"));
