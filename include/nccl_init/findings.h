@@ -59,7 +59,7 @@ struct ni_finding_kind {
 };
 
 enum {
-    NI_MAX_KINDS = 224, /* each takes room in all tables of findings */
+    NI_MAX_KINDS = 240, /* each takes room in all tables of findings */
     NI_MAX_AGAIN = 256,
     NI_MAX_FINDINGS = NI_MAX_KINDS + NI_MAX_AGAIN,
     NI_MAX_ADVICE = 3,

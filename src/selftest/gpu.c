@@ -23,6 +23,7 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "nccl_init/tried_gpu.h"
+#include "nccl_init/tried_use.h"
 #include "rail/describe.h"
 #include "rail/step.h"
 #include "rules/chosen.h"
@@ -54,6 +55,27 @@ static uint32_t own_ports(const struct ni_work *w, unsigned gpu)
     return ports;
 }
 
+/* Numbers what the helper is to be asked about: all but what has a reason already. */
+static void number(struct ni_gpu_trial *all)
+{
+    all->n_asked = all->n_asked_gpu = 0;
+    for (unsigned g = 0; g < all->n_gpu; g++)
+        all->number[g] = -1;
+    for (unsigned i = 0; i < all->n; i++) {
+        struct ni_gpu_pair *p = &all->pair[i];
+        unsigned g = 0;
+
+        p->number = -1;
+        if (p->why[0])
+            continue;
+        while (all->gpu[g] != p->gpu)
+            g++;
+        if (all->number[g] < 0)
+            all->number[g] = (int)all->n_asked_gpu++;
+        p->number = (int)all->n_asked++;
+    }
+}
+
 void ni_plan_gpus(const struct ni_work *w, enum ni_pairs which, struct ni_gpu_trial *ret)
 {
     for (unsigned g = 0; g < w->inv->n_gpu; g++) {
@@ -73,25 +95,7 @@ void ni_plan_gpus(const struct ni_work *w, enum ni_pairs which, struct ni_gpu_tr
         if (any)
             ret->gpu[ret->n_gpu++] = (int)g;
     }
-}
-
-/* ---- the judgement ---- */
-
-struct judging {
-    const struct ni_work *w;
-    const struct ni_helper_result *run;
-    const struct ni_tried_gpus *tried;
-    struct ni_gpu_trial *all;
-};
-
-/* Returns the GPU's number among those that were tried. */
-static unsigned number_of(const struct ni_gpu_trial *all, int gpu)
-{
-    unsigned n = 0;
-
-    while (n + 1 < all->n_gpu && all->gpu[n] != gpu)
-        n++;
-    return n;
+    number(ret);
 }
 
 static void leave_untried(struct ni_gpu_trial *all, struct ni_gpu_pair *p, const char *why)
@@ -105,6 +109,39 @@ static void leave_untried(struct ni_gpu_trial *all, struct ni_gpu_pair *p, const
         ni_put(&t, why);
     }
 }
+
+void ni_leave_gpus(const struct ni_inventory *inv, const struct ni_gpu_uses *uses, bool busy,
+                   const char *unclear, struct ni_gpu_trial *all)
+{
+    enum { NEED_MIB = 700 }; /* a context, and the buffers */
+
+    for (unsigned i = 0; i < all->n; i++) {
+        struct ni_gpu_pair *p = &all->pair[i];
+        struct ni_text why = NI_TEXT(NI_REASON), no = NI_TEXT(NI_REASON);
+        char bdf[NI_BDF_TEXT];
+
+        if (inv->gpu[p->gpu].amd)
+            ni_put(&no, "AMD's GPUs are not tried yet");
+        else if (unclear[0])
+            ni_put(&no, unclear);
+        else
+            ni_put_gpu_use(&no, uses, (unsigned)p->gpu, busy, NEED_MIB);
+        if (no.len == 0)
+            continue;
+        ni_putf(&why, "GPU %s: %s", ni_bdf_text(inv->gpu[p->gpu].bdf, bdf), no.buf);
+        leave_untried(all, p, why.buf);
+    }
+    number(all);
+}
+
+/* ---- the judgement ---- */
+
+struct judging {
+    const struct ni_work *w;
+    const struct ni_helper_result *run;
+    const struct ni_tried_gpus *tried;
+    struct ni_gpu_trial *all;
+};
 
 /* What CUDA's errors mean before anything is moved (cuda.h, CUresult). */
 static const struct {
@@ -134,8 +171,12 @@ static void put_cuda_error(struct ni_text *t, int cuda)
 /* Puts why a GPU has no context; nothing: it has. */
 static void put_no_context(struct ni_text *t, const struct judging *g, int gpu, const char *why)
 {
-    const struct ni_tried_pair *x = &g->tried->gpu[number_of(g->all, gpu)];
+    unsigned at = 0;
     char bdf[NI_BDF_TEXT];
+
+    while (g->all->gpu[at] != gpu)
+        at++;
+    const struct ni_tried_pair *x = &g->tried->gpu[g->all->number[at]];
 
     if (x->told && x->step == NI_GDR_DONE)
         return;
@@ -288,7 +329,9 @@ static void judge_pair(const struct judging *g, unsigned i, const char *why)
     struct ni_gpu_pair *p = &g->all->pair[i];
     struct ni_text context = NI_TEXT(NI_REASON);
 
-    p->told = g->tried->pair[i];
+    if (p->number < 0)
+        return;
+    p->told = g->tried->pair[p->number];
     if (!p->told.begun)
         put_no_context(&context, g, p->gpu, why);
     if (context.len > 0)
@@ -377,7 +420,7 @@ void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,
     all->left = run->left;
     ni_put_no_result(&why, run);
     const bool clear = run->state >= NI_HELPER_LATE &&
-                       ni_read_tried_gpus(run->words, all->n_gpu, all->n, &tried) == 0;
+                       ni_read_tried_gpus(run->words, all->n_asked_gpu, all->n_asked, &tried) == 0;
     if (!clear)
         memset(&tried, 0, sizeof(tried));
     if (!clear && why.len == 0)
@@ -390,8 +433,10 @@ void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,
         ni_quote(&why, tried.unloaded);
     }
     (void)ni_copy(all->library, sizeof(all->library), tried.library);
-    for (unsigned i = 0; i < all->n_gpu; i++)
-        all->told[i] = tried.gpu[i];
+    for (unsigned i = 0; i < all->n_gpu; i++) {
+        if (all->number[i] >= 0)
+            all->told[i] = tried.gpu[all->number[i]];
+    }
     for (unsigned i = 0; i < all->n; i++)
         judge_pair(&g, i, why.buf);
     find_slow(&g);
@@ -435,6 +480,30 @@ static void put_arg(const struct ni_work *w, const struct ni_gpu_pair *p, struct
             rail.link == NI_LINK_IB ? "ib" : "roce", rail.index < 0 ? 0 : rail.index);
 }
 
+/* Asks NVML about the GPUs, and leaves those out that are not to be tried. */
+static void ask_use(struct ni_context *ctx, struct ni_gpu_trial *all, int64_t limit_ms,
+                    struct ni_helper_result *run)
+{
+    static struct ni_gpu_uses uses;
+    static char what[] = "gpus", bus[NI_MAX_GPU][NI_BDF_TEXT];
+    const struct ni_inventory *inv = &ctx->inventory;
+    char *args[NI_MAX_GPU + 2] = {what};
+    struct ni_text unclear = NI_TEXT(NI_REASON);
+
+    for (unsigned i = 0; i < inv->n_gpu; i++) {
+        ni_bdf_text(inv->gpu[i].bdf, bus[i]);
+        args[1 + i] = bus[i];
+    }
+    ni_try_by_helper(ctx, NULL, args, limit_ms, run);
+    if (run->state < NI_HELPER_LATE ||
+        ni_read_gpu_uses(run->words, inv->gpu, inv->n_gpu, &uses) < 0) {
+        ni_put_no_result(&unclear, run);
+        ni_put(&unclear, unclear.len > 0 ? "" : "the words of " NI_HELPER " cannot be understood");
+    }
+    ni_leave_gpus(inv, &uses, ctx->options.busy, unclear.buf, all);
+}
+
+/* Runs the helper on the pairs that have a number. */
 static void run_helper(struct ni_context *ctx, struct ni_gpu_trial *all, int64_t limit_ms,
                        struct ni_helper_result *run)
 {
@@ -445,14 +514,15 @@ static void run_helper(struct ni_context *ctx, struct ni_gpu_trial *all, int64_t
 
     put_order(&ctx->work, &order);
     for (unsigned i = 0; i < all->n; i++) {
-        struct ni_text arg = ni_text_on(args[i + 1], ARG);
+        const struct ni_gpu_pair *p = &all->pair[i];
 
-        put_arg(&ctx->work, &all->pair[i], &arg);
-        argv[i + 2] = args[i + 1];
+        if (p->number < 0)
+            continue;
+        struct ni_text arg = ni_text_on(args[p->number + 1], ARG);
+        put_arg(&ctx->work, p, &arg);
+        argv[p->number + 2] = args[p->number + 1];
     }
-    ni_progress_show(ctx, "", "self-test: GPU memory");
     ni_try_by_helper(ctx, NULL, argv, limit_ms, run);
-    ni_progress_end(ctx);
 }
 
 const struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs which,
@@ -466,10 +536,14 @@ const struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs whi
         all->memlock = ctx->memlock;
         all->no_gpu = ctx->inventory.n_gpu == 0;
         ni_plan_gpus(&ctx->work, which, all);
-        if (all->n > 0) {
-            run_helper(ctx, all, limit_ms, run);
+        ni_progress_show(ctx, "", "self-test: GPU memory");
+        if (all->n > 0)
+            ask_use(ctx, all, limit_ms, run);
+        if (all->n_asked > 0)
+            run_helper(ctx, all, limit_ms - (ni_now_ms() - begin), run);
+        ni_progress_end(ctx);
+        if (all->n > 0)
             ni_judge_gpus(&ctx->work, run, all);
-        }
         all->took_ms = ni_now_ms() - begin;
     }
     free(run);

@@ -8,9 +8,11 @@
 
 #include "cli/context.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "nccl_init/tried_gpu.h"
+#include "nccl_init/tried_use.h"
 #include "print/json_write.h"
 #include "print/words.h"
 #include "rules/decide.h"
@@ -31,7 +33,8 @@ enum ni_gpu_verdict {
 struct ni_gpu_pair {
     int gpu, port; /* in the inventory */
     enum ni_gpu_verdict verdict;
-    bool slow; /* passed, at less than half of the usual rate */
+    int number; /* by which the helper knows it; -1: it is not asked about it */
+    bool slow;  /* passed, at less than half of the usual rate */
     struct ni_tried_pair told;
     char why[160]; /* why it was not tried, or what failed; "": it passed */
 };
@@ -41,6 +44,8 @@ struct ni_gpu_trial {
     struct ni_gpu_pair pair[NI_MAX_PAIRS];
     unsigned n_gpu;
     int gpu[NI_MAX_GPU];                   /* in the inventory, in the order of the pairs */
+    int number[NI_MAX_GPU];                /* of gpu[], as that of a pair */
+    unsigned n_asked, n_asked_gpu;         /* those that have a number */
     struct ni_tried_pair told[NI_MAX_GPU]; /* of their contexts */
     char untried[NI_REASON];               /* why a pair was not tried, the first reason; "" */
     char library[NI_TRIED_TEXT];           /* the image's libibverbs; "": unknown */
@@ -50,8 +55,13 @@ struct ni_gpu_trial {
     bool left;       /* a process is left that the kernel does not end */
 };
 
-/* Lists the pairs: each GPU with the chosen ports that are its own, or with all. ret must be zeroed. */
+/* Lists the pairs: each GPU with the chosen ports that are its own, or with all. All have a number. ret
+   must be zeroed. */
 void ni_plan_gpus(const struct ni_work *w, enum ni_pairs which, struct ni_gpu_trial *ret);
+/* Leaves the GPUs out that NVML says are not to be tried, as others use them (busy: also these), with
+   the reason. clear: uses has what it said; else why not. */
+void ni_leave_gpus(const struct ni_inventory *inv, const struct ni_gpu_uses *uses, bool busy,
+                   const char *unclear, struct ni_gpu_trial *all);
 /* Judges how the helper ended and what it said: a finding for each pair whose bytes were wrong or did
    not come, one for those that were not tried. */
 void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/board.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "findings/pod.h"
@@ -198,12 +199,12 @@ const struct ni_nccl_trial *ni_try_nccl(struct ni_context *ctx, int64_t limit_ms
     all->limit_ms = limit_ms;
     choose_library(ctx, all);
     list_gpus(&ctx->inventory, all);
-    ni_say_progress(ctx, "self-test: the image's NCCL");
+    ni_progress_show(ctx, "", "self-test: the image's NCCL");
     if (all->n > 0)
         number_gpus(ctx, run, all);
     if (all->asked > 0)
         try_gpus(ctx, run, all);
-    ni_say_progress(ctx, "");
+    ni_progress_end(ctx);
     all->took_ms = ni_now_ms() - begin;
     free(run);
     if (all->untried[0])

@@ -65,8 +65,13 @@ gpu='selftest --try=gpu'
     tried 0 "no memory" "gdr.untried: * 0000:1b:00.0 mlx5_0/1: the GPU: it has too little free memory" CUDA_FAULT=full -- $gpu
     tried 0 "another process has it" "GPU 0000:1b:00.0: another process has it" CUDA_FAULT=used -- $gpu
     tried 0 "compute mode" "GPU 0000:1b:00.0: its compute mode is PROHIBITED" CUDA_FAULT=mode -- $gpu
+    tried 0 "in use" "GPU 0000:1b:00.0: it is in use: 2 processes; --busy tries it all the same" NVML_USE=processes -- $gpu
+    tried 0 "in use, and tried" "2 of 2 pairs" NVML_USE=processes -- $gpu --busy
+    tried 0 "MIG" "GPU 0000:1b:00.0: MIG divides it" NVML_USE=mig -- $gpu --busy
+    tried 0 "PROHIBITED" "GPU 0000:1b:00.0: its compute mode is PROHIBITED" NVML_USE=prohibited -- $gpu
+    tried 0 "too little memory" "GPU 0000:1b:00.0: too little GPU memory: 1 MiB are free, and a trial takes 700 MiB" NVML_USE=full -- $gpu
     tried 0 "hidden by CUDA" "GPU 0000:43:00.0: CUDA does not show it to this process*1 of 2 pairs" CUDA_GPUS=0000:1b:00.0 -- $gpu
-    tried 0 "no libcuda" "the image has no CUDA that loads: libcuda.so.1: cannot open" LD_LIBRARY_PATH="$dir/verbs" -- $gpu
+    tried 0 "no libcuda" "the image has no CUDA that loads: libcuda.so.1: cannot open" LD_LIBRARY_PATH="$dir/verbs" -- $gpu --busy
     tried 1 "a completion error" "gdr.tried.failed: * step \`host-to-gpu\` by dma-buf: status 12 (IBV_WC_RETRY_EXC_ERR)" HCA_FAIL=status=12 -- $gpu
     tried 1 "no completion" "step \`host-to-gpu\` by dma-buf: the HCA returns no completion" HCA_HANG=after=1 -- $gpu
 

@@ -82,6 +82,38 @@ static void test_pairs(void **state)
     assert_results("untried, untried, untried, untried", 1);
 }
 
+/* A GPU that others use is not asked about: the other one is number 0 then. */
+static void test_in_use(void **state)
+{
+    static struct ni_gpu_uses uses;
+    static struct ni_env env;
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
+
+    (void)state;
+    judge(GPUS "end\n");
+    node.findings.n = 0;
+    memset(&all, 0, sizeof(all));
+    memset(&uses, 0, sizeof(uses));
+    uses.whole = true;
+    for (unsigned i = 0; i < 2; i++)
+        uses.gpu[i] = (struct ni_gpu_use){.told = true, .free_mib = 80000, .processes = i == 0};
+    ni_plan_gpus(&work, NI_PAIRS_OWN, &all);
+    ni_leave_gpus(&node.inv, &uses, false, "", &all);
+    assert_int_equal(all.n_asked, 1);
+    assert_int_equal(all.n_asked_gpu, 1);
+    (void)ni_copy(run.words, sizeof(run.words),
+                  "version 1\nlibrary /l\ngpu 0 done\npair 0 done way=dma-buf in=1 out=1\nend\n");
+    ni_judge_gpus(&work, &run, &all);
+    assert_results("untried, passed", 1);
+    assert_found(NI_F_GDR_UNTRIED, "--try=gpu", "GPU 0000:04:00.0: it is in use: 1 process");
+    memset(&all, 0, sizeof(all));
+    ni_plan_gpus(&work, NI_PAIRS_OWN, &all);
+    ni_leave_gpus(&node.inv, &uses, true, "", &all);
+    assert_int_equal(all.n_asked, 2);
+    ni_leave_gpus(&node.inv, &uses, true, "no NVML", &all);
+    assert_int_equal(all.n_asked, 0);
+}
+
 static void test_wrong(void **state)
 {
     struct ni_text how = NI_TEXT(NI_REASON);
@@ -288,8 +320,8 @@ int main(void)
         cmocka_unit_test_setup(test_failed, begin),   cmocka_unit_test_setup(test_late, begin),
         cmocka_unit_test_setup(test_untried, begin),  cmocka_unit_test_setup(test_contexts, begin),
         cmocka_unit_test_setup(test_deadline, begin), cmocka_unit_test_setup(test_hostile, begin),
-        cmocka_unit_test_setup(test_left, begin),     cmocka_unit_test_setup(test_slow, begin),
-        cmocka_unit_test_setup(test_matrix, begin),
+        cmocka_unit_test_setup(test_left, begin),     cmocka_unit_test_setup(test_in_use, begin),
+        cmocka_unit_test_setup(test_slow, begin),     cmocka_unit_test_setup(test_matrix, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
