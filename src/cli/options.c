@@ -221,7 +221,8 @@ static const struct ni_option common_options[] = {
     {
         .name = "all",
         .group = NI_GROUP_OUTPUT,
-        .verbs = NI_VERB_PLAN | NI_VERB_DOCTOR | NI_VERB_TOPO,
+        .verbs = NI_VERB_PLAN | NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_SELFTEST |
+                 NI_VERB_PREFLIGHT | NI_VERB_LOG,
         .take = ni_take_switch,
         .at = offsetof(struct ni_options, all),
         .help = "show all that is known, not one screen; plan and topo: also the HCAs that are not "

@@ -1083,6 +1083,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     log->cause = cause;
     if (cause)
         ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
+    log->job_at = t.len;
     if (mixed)
         put_those_over_sockets(&t, log);
     put_count(&t, log);
@@ -1092,6 +1093,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     put_end(&t, log, f);
     if (log->dropped > 0)
         ni_put(&t, "; not all of the log fitted");
+    log->job_end = t.len;
     const unsigned errors = ni_findings_count(f, NI_ERROR);
     if (errors > 0)
         ni_putf(&t, "; %u error%s below", errors, ni_plural(errors));

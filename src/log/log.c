@@ -15,6 +15,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "log/answer.h"
 #include "log/judge.h"
 #include "log/read.h"
 #include "log/report.h"
@@ -146,6 +147,8 @@ static int print_log_report(struct ni_context *ctx, const struct ni_log *log)
 
     if (ctx->options.json)
         ni_put_log_json(&text, &view, log);
+    else if (!ctx->options.all)
+        ni_put_log_answer(&text, &view, log, ctx->operands);
     else
         ni_put_log(&text, &view, log);
     return ni_print_long(ctx, &text);

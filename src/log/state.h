@@ -244,7 +244,8 @@ struct ni_log {
     const struct ni_log_quote *doubt;
     const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
     char sentence[1024];
-    bool fatal[NI_F_END]; /* findings from which the job died, whatever their severity */
+    size_t job_at, job_end; /* the part of the sentence that tells of the job, behind the cause */
+    bool fatal[NI_F_END];   /* findings from which the job died, whatever their severity */
     bool died;   /* NCCL returned an error in a process whose communicator is not complete */
     bool failed; /* the exit status is 1 */
 };

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first screen of plan: may the job start, and with which settings. */
+/* The first screens of plan and topo: may the job start, and with which settings; how near are the
+   rails to the GPUs. */
 #include "plan/answer.h"
 
 #include "nccl_init/findings.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "plan/report.h"
+#include "plan/topo.h"
 #include "print/answer.h"
 #include "print/command.h"
 #include "print/layout.h"
@@ -75,6 +80,67 @@ void ni_put_plan_answer(struct ni_text *out, const struct ni_view *view)
                       .below = "",
                       .node = "nccl-init doctor",
                       .all = "nccl-init plan --all",
+                  });
+    ni_free_text(&above);
+}
+
+/* ---- topo ---- */
+
+/* Returns how far the NIC is that NCCL takes for the GPU. */
+static enum ni_distance distance_of(const struct ni_view *view, unsigned gpu)
+{
+    const struct ni_taken *taken = ni_plan_taken(view->plan, view->inv, gpu);
+
+    return taken ? taken->distance : view->plan->nearest_hca[gpu].distance;
+}
+
+/* Puts "4 GPUs, 4 rails: PIX for 2, PXB for 2". */
+static void put_distances(struct ni_text *out, const struct ni_view *view)
+{
+    const unsigned gpus = view->inv->n_gpu, rails = view->plan->n_chosen;
+    const char *comma = ": ";
+
+    ni_putf(out, "%u GPU%s, %u rail%s", gpus, ni_plural(gpus), rails, ni_plural(rails));
+    if (gpus == 0 || rails == 0)
+        return;
+    if (ni_flat_gpu(view->inv) >= 0) {
+        ni_put(out, ": distances are not known, the PCI tree is flattened");
+        return;
+    }
+    for (int d = NI_DIST_UNKNOWN; d <= NI_DIST_SYS; d++) {
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < gpus; i++)
+            n += (int)distance_of(view, i) == d;
+        if (n == 0)
+            continue;
+        ni_putf(out, "%s%s for %u", comma,
+                d == NI_DIST_UNKNOWN ? "not known" : ni_distance_text((enum ni_distance)d), n);
+        comma = ", ";
+    }
+}
+
+void ni_put_topo_answer(struct ni_text *out, const struct ni_view *view)
+{
+    const bool ready = ni_plan_is_ready(view);
+    struct ni_text verdict = NI_TEXT(512), about = NI_TEXT(1024), above = ni_long_text();
+
+    put_distances(&verdict, view);
+    ni_put(&verdict, ": ");
+    ni_put_counts(&verdict, view->findings);
+    ni_put_transport(&about, view);
+    ni_put(&about, "; ");
+    ni_put_origin(&about, view);
+    ni_put(&above, "  ");
+    ni_put_paragraph(&above, 2, about.buf);
+    ni_put_gpu_table(&above, view);
+    ni_put_answer(out, view,
+                  &(struct ni_answer){
+                      .verdict = verdict.buf,
+                      .tint = ni_readiness_tint(view, ready),
+                      .above = above.buf,
+                      .below = "",
+                      .all = "nccl-init topo --all",
                   });
     ni_free_text(&above);
 }

@@ -100,5 +100,7 @@ int ni_cmd_topo(struct ni_context *ctx)
         return ni_print_view(ctx, ni_put_plan_json);
     if (ni_plan_options.dot)
         return ni_print_view(ctx, ni_put_topo_dot);
-    return ni_print_view(ctx, ni_put_topo);
+    if (ctx->options.all)
+        return ni_print_view(ctx, ni_put_topo);
+    return ni_print_view(ctx, ni_put_topo_answer);
 }

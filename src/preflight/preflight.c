@@ -261,6 +261,8 @@ static int print_preflight_report(struct ni_context *ctx, const struct ni_verdic
 
     if (ctx->options.json)
         ni_put_preflight_json(&text, &view, verdict);
+    else if (!ctx->options.all)
+        ni_put_preflight_answer(&text, &view, verdict);
     else
         ni_put_preflight(&text, &view, verdict);
     return ni_print_long(ctx, &text);

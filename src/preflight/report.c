@@ -7,6 +7,8 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
+#include "preflight/verdict.h"
+#include "print/answer.h"
 #include "print/findings.h"
 #include "print/layout.h"
 #include "print/words.h"
@@ -97,11 +99,29 @@ static void put_pod_table(struct ni_text *out, const struct ni_job *job, bool co
         ni_putf(out, "  and %u more\n", more);
 }
 
+/* Puts how many pairs passed, and what nobody tried. */
+static void put_pairs(struct ni_text *out, const struct ni_job *job)
+{
+    struct ni_text line = NI_TEXT(256);
+    unsigned passed = 0;
+
+    if (job->n_result == 0)
+        return;
+    for (unsigned i = 0; i < job->n_result; i++)
+        passed += job->result[i].step == NI_PAIR_DONE;
+    ni_putf(&line, "%u of %u pair%s passed in %u round%s: each rail with that of the next pod%s",
+            passed, job->n_result, ni_plural(job->n_result), job->rounds, ni_plural(job->rounds),
+            job->ranks > 3 ? ", and of the pod half the job away" : "");
+    ni_put_line(out, line.buf);
+    ni_put_line(out,
+                "Not tried: pairs of different rails, GPU memory, and paths that no queue pair "
+                "took");
+}
+
 void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
                       const struct ni_verdict *verdict)
 {
     const struct ni_job *job = verdict->job;
-    unsigned passed = 0;
 
     ni_put(out, "preflight: ");
     ni_quote(out, verdict->line);
@@ -111,13 +131,36 @@ void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
     ni_put_findings(out, view, NI_INFO);
     if (job->n_rail > 0)
         put_pod_table(out, job, view->colour);
-    if (job->n_result == 0)
+    ni_put(out, job->n_result > 0 ? "\n" : "");
+    put_pairs(out, job);
+}
+
+static enum ni_tint tint_of(enum ni_outcome outcome)
+{
+    if (outcome == NI_JOB_GOOD)
+        return NI_GREEN;
+    return outcome == NI_JOB_BAD ? NI_RED : NI_YELLOW;
+}
+
+void ni_put_preflight_answer(struct ni_text *out, const struct ni_view *view,
+                             const struct ni_verdict *verdict)
+{
+    const struct ni_job *job = verdict->job;
+    struct ni_text line = NI_TEXT(sizeof(verdict->line) + 16), below = NI_TEXT(4096);
+
+    if (!job) {
+        ni_put_preflight(out, view, verdict);
         return;
-    for (unsigned i = 0; i < job->n_result; i++)
-        passed += job->result[i].step == NI_PAIR_DONE;
-    ni_putf(out,
-            "\n%u of %u pair%s passed in %u round%s: each rail with that of the next pod%s\n"
-            "Not tried: pairs of different rails, GPU memory, and paths that no queue pair took\n",
-            passed, job->n_result, ni_plural(job->n_result), job->rounds, ni_plural(job->rounds),
-            job->ranks > 3 ? ", and of the pod half the job away" : "");
+    }
+    ni_putf(&line, "preflight: %s", verdict->line);
+    put_pairs(&below, job);
+    ni_put_keep_off(&below, job);
+    ni_put_answer(out, view,
+                  &(struct ni_answer){
+                      .verdict = line.buf,
+                      .tint = tint_of(verdict->outcome),
+                      .above = "",
+                      .below = below.buf,
+                      .all = "nccl-init preflight --all",
+                  });
 }

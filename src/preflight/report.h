@@ -9,6 +9,9 @@
 #include "print/words.h"
 #include "rail/step.h"
 
+/* The first screen, and all. */
+void ni_put_preflight_answer(struct ni_text *out, const struct ni_view *view,
+                             const struct ni_verdict *verdict);
 void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
                       const struct ni_verdict *verdict);
 

@@ -129,25 +129,57 @@ static const char *node_of(const struct ni_job *job, unsigned rank)
     return pod->here && plain ? name : NULL;
 }
 
-/* Puts the command that keeps the next attempt off the nodes of the pods that are dropped; nothing
-   where no node is known. */
-static void put_drop_command(struct ni_text *to, const struct ni_job *job)
+/* Puts the command that keeps the next attempt off the nodes of some pods, with `before` in front;
+   nothing where no node of them is known. */
+static void put_off_command(struct ni_text *to, const struct ni_job *job,
+                            bool (*is)(const struct ni_job *job, unsigned rank), const char *before)
 {
     const bool slurm = strcmp(job->source, "slurm") == 0;
     unsigned n = 0;
 
-    for (unsigned p = 0; job->need > 0 && job->drop && p < job->ranks; p++) {
-        const char *node = job->drop[p] ? node_of(job, p) : NULL;
+    for (unsigned p = 0; p < job->ranks; p++) {
+        const char *node = is(job, p) ? node_of(job, p) : NULL;
 
         if (!node || to->len + strlen(node) + 32 > to->cap)
             continue;
         if (n == 0)
-            ni_put(to, slurm ? "; sbatch --exclude=" : "; kubectl cordon ");
+            ni_putf(to, "%s%s", before, slurm ? "sbatch --exclude=" : "kubectl cordon ");
         else
             ni_put(to, slurm ? "," : " ");
         ni_put(to, node);
         n++;
     }
+}
+
+static bool is_dropped_pod(const struct ni_job *job, unsigned rank)
+{
+    return job->need > 0 && job->drop && job->drop[rank];
+}
+
+/* Returns true if a port of the pod is to blame for its pairs. */
+static bool is_blamed(const struct ni_job *job, unsigned rank)
+{
+    bool blamed = false;
+
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        const enum ni_rail_verdict v = ni_tally_of(job, rank, r)->verdict;
+
+        blamed = blamed || v == NI_RAIL_FAILED || v == NI_RAIL_SLOW || v == NI_RAIL_LOSSY;
+    }
+    return blamed && job->pod[rank].here;
+}
+
+void ni_put_keep_off(struct ni_text *to, const struct ni_job *job)
+{
+    const size_t before = to->len;
+    unsigned n = 0;
+
+    for (unsigned p = 0; p < job->ranks; p++)
+        n += is_blamed(job, p);
+    if (job->need > 0 || 2 * n > job->ranks)
+        return;
+    put_off_command(to, job, is_blamed, "Run: ");
+    ni_put(to, to->len > before ? "\n" : "");
 }
 
 /* ---- the verdict ---- */
@@ -214,5 +246,5 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct n
     if (rails > 0)
         ni_putf(to, ", %u of %u rail%s %s good", good, rails, ni_plural(rails),
                 ni_is_or_are(rails));
-    put_drop_command(to, job);
+    put_off_command(to, job, is_dropped_pod, "; ");
 }

@@ -120,9 +120,9 @@ static void put_findings(struct ni_text *out, const struct ni_view *view,
 {
     const struct ni_findings *all = view->findings;
     const unsigned errors = ni_count_shown_findings(all, NI_ERROR);
-    unsigned at = 0;
+    unsigned at = 0, left = errors;
 
-    for (; at < n && (at < WORST || at < errors); at++) {
+    for (; at < n && (at < WORST || left > 0); at++) {
         const struct ni_finding *f = &all->at[shown[at]];
         const bool is_info = ni_finding_severity(f->id) == NI_INFO;
         struct ni_text what = NI_TEXT(NI_FINDING_MESSAGE + 2048);
@@ -132,6 +132,7 @@ static void put_findings(struct ni_text *out, const struct ni_view *view,
         if (is_info && room < 0)
             break;
         ni_put(out, what.buf);
+        left -= ni_finding_severity(f->id) == NI_ERROR;
         if (at < WORST && !is_info)
             put_help(out, view, answer, f, room);
     }
@@ -149,10 +150,27 @@ static void put_next(struct ni_text *out, const struct ni_view *view, const char
     ni_put(out, "\n");
 }
 
+/* Lists the findings as they are shown; `first` before the others, if it is not NULL. */
+static unsigned list_findings(const struct ni_findings *all, const struct ni_finding *first,
+                              unsigned ret[NI_MAX_FINDINGS])
+{
+    const unsigned n = ni_list_shown_findings(all, NI_INFO, ret);
+    unsigned at = 0;
+
+    while (first && at < n && &all->at[ret[at]] != first)
+        at++;
+    if (!first || at == n)
+        return n;
+    const unsigned its = ret[at];
+    memmove(ret + 1, ret, at * sizeof(*ret));
+    ret[0] = its;
+    return n;
+}
+
 void ni_put_answer(struct ni_text *out, const struct ni_view *view, const struct ni_answer *answer)
 {
     unsigned shown[NI_MAX_FINDINGS];
-    const unsigned n = ni_list_shown_findings(view->findings, NI_INFO, shown);
+    const unsigned n = list_findings(view->findings, answer->first, shown);
     struct ni_text verdict = NI_TEXT(2048), findings = ni_long_text();
 
     put_verdict(&verdict, view, answer);

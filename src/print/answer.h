@@ -9,12 +9,13 @@
 #include "print/words.h"
 
 struct ni_answer {
-    const char *verdict; /* untrusted, one line */
-    enum ni_tint tint;   /* of the verdict */
-    const char *above;   /* lines between the verdict and the findings; "" */
-    const char *below;   /* lines behind the findings; "" */
-    const char *node;    /* the command that checks the node: "nccl-init doctor"; NULL */
-    const char *all;     /* the command that shows all: "nccl-init log --all"; both take --root */
+    const char *verdict;            /* untrusted, one line */
+    enum ni_tint tint;              /* of the verdict */
+    const struct ni_finding *first; /* one of the findings, which stands first; NULL: the worst */
+    const char *above;              /* lines between the verdict and the findings; "" */
+    const char *below;              /* lines behind the findings; "" */
+    const char *node;               /* the command that checks the node: "nccl-init doctor"; NULL */
+    const char *all; /* the command that shows all: "nccl-init log --all"; both take --root */
 };
 
 /* Puts the screen. No error is left out, whatever the number of rows. */

@@ -44,14 +44,26 @@ static bool is_quotable(const char *s)
     return true;
 }
 
+bool ni_put_word(struct ni_text *out, const char *word)
+{
+    if (!is_quotable(word))
+        return false;
+    ni_putf(out, is_plain(word) ? " %s" : " '%s'", word);
+    return true;
+}
+
 bool ni_put_root(struct ni_text *out, const struct ni_view *view)
 {
+    const size_t before = out->len;
+
     if (strcmp(view->root, "/") == 0)
         return true;
-    if (!is_quotable(view->root))
-        return false;
-    ni_putf(out, is_plain(view->root) ? " --root %s" : " --root='%s'", view->root);
-    return true;
+    ni_put(out, " --root");
+    if (ni_put_word(out, view->root))
+        return true;
+    out->len = before;
+    out->buf[before] = '\0';
+    return false;
 }
 
 /* ---- the names of this pod ---- */

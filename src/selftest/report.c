@@ -13,9 +13,11 @@
 #include "nccl_init/number.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "print/answer.h"
 #include "print/findings.h"
 #include "print/json_write.h"
 #include "print/layout.h"
+#include "print/readiness.h"
 #include "print/words.h"
 #include "rail/step.h"
 #include "rail/task.h"
@@ -152,70 +154,137 @@ static void put_not_asked(struct ni_text *out, const struct ni_selftest *all, bo
     }
 }
 
-/* Puts how each trial went, and what was not asked for. */
-static void put_verdicts(struct ni_text *out, const struct ni_selftest *all, bool has_gpu)
+static const struct ni_trials *ports_of(const struct ni_selftest *all)
 {
-    const bool ports = all->ports && all->ports->n > 0, image = all->image && all->image->n > 0;
-    const bool tried =
-        ports || image || (all->gpu && all->gpu->n > 0) || (all->nccl && all->nccl->n > 0);
+    return all->ports && all->ports->n > 0 ? all->ports : NULL;
+}
+
+static const struct ni_image_trial *image_of(const struct ni_selftest *all)
+{
+    return all->image && all->image->n > 0 ? all->image : NULL;
+}
+
+static bool is_tried(const struct ni_selftest *all)
+{
+    const bool gpu = all->gpu && all->gpu->n > 0, nccl = all->nccl && all->nccl->n > 0;
+
+    return ports_of(all) || image_of(all) || gpu || nccl;
+}
+
+/* Puts "Self-test: 2 ports to try; HCAs given by ...". */
+static void put_head(struct ni_text *out, const struct ni_view *view, const struct ni_selftest *all)
+{
+    const struct ni_trials *ports = ports_of(all);
+    const struct ni_image_trial *image = image_of(all);
+
+    ni_put(out, "Self-test: ");
+    if (all->ports || (!all->image && !all->gpu && !all->nccl))
+        put_number(out, ports ? ports->n : 0, "port");
+    else if (all->image)
+        put_number(out, image ? image->n : 0, "HCA");
+    else if (all->gpu)
+        put_number(out, all->gpu->n, "GPU-HCA pair");
+    else
+        put_number(out, all->nccl->n, "GPU");
+    ni_put(out, "; ");
+    ni_put_origin(out, view);
+}
+
+/* Puts how many passed. Returns true if all that was tried did. */
+static bool put_passed(struct ni_text *out, const struct ni_selftest *all)
+{
+    const struct ni_trials *ports = ports_of(all);
+    const struct ni_image_trial *image = image_of(all);
     const char *between = "";
+    bool passed = true;
 
     if (ports) {
-        put_verdict(out, all->ports);
+        put_verdict(out, ports);
+        passed = ports->passed == ports->n;
         between = "; ";
     }
     if (image) {
         ni_put(out, between);
-        (void)ni_image_passes(all->image, out);
+        passed = ni_image_passes(image, out) && passed;
         between = "; ";
     }
     if (all->gpu) {
         ni_put(out, between);
-        (void)ni_gpus_pass(all->gpu, out);
+        passed = ni_gpus_pass(all->gpu, out) && passed;
         between = "; ";
     }
     if (all->nccl) {
         ni_put(out, between);
-        (void)ni_nccl_passes(all->nccl, out);
-        between = "; ";
+        passed = ni_nccl_passes(all->nccl, out) && passed;
     }
-    if (tried)
-        put_not_asked(out, all, has_gpu);
+    return passed;
+}
+
+/* Puts what was not asked for; or that nothing was tried. */
+static void put_rest(struct ni_text *out, const struct ni_view *view, const struct ni_selftest *all)
+{
+    if (is_tried(all))
+        put_not_asked(out, all, view->inv->n_gpu > 0);
     else
-        ni_putf(out, "%s", between[0] ? "; nothing was tried." : "Nothing was tried.");
-    ni_put(out, "\n");
+        ni_put(out, all->gpu || all->nccl ? "; nothing was tried" : "nothing was tried");
 }
 
 void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_selftest *all)
 {
-    const struct ni_trials *ports = all->ports && all->ports->n > 0 ? all->ports : NULL;
-    const struct ni_image_trial *image = all->image && all->image->n > 0 ? all->image : NULL;
-    const struct ni_gpu_trial *gpu = all->gpu;
-    const struct ni_nccl_trial *nccl = all->nccl;
-
-    ni_put(out, "Self-test: ");
-    if (all->ports || (!all->image && !all->gpu && !nccl))
-        put_number(out, ports ? ports->n : 0, "port");
-    else if (all->image)
-        put_number(out, image ? image->n : 0, "HCA");
-    else if (gpu)
-        put_number(out, gpu->n, "GPU-HCA pair");
-    else
-        put_number(out, nccl->n, "GPU");
-    ni_put(out, "; ");
-    ni_put_origin(out, view);
+    put_head(out, view, all);
     ni_put(out, "\n");
-    if (ports)
-        put_ports(out, view, ports);
-    if (image)
-        ni_put_image_trial(out, view, image);
-    if (gpu)
-        ni_put_gpu_trial(out, view, gpu);
-    if (nccl)
-        ni_put_nccl_trial(out, view, nccl);
+    if (ports_of(all))
+        put_ports(out, view, ports_of(all));
+    if (image_of(all))
+        ni_put_image_trial(out, view, image_of(all));
+    if (all->gpu)
+        ni_put_gpu_trial(out, view, all->gpu);
+    if (all->nccl)
+        ni_put_nccl_trial(out, view, all->nccl);
     ni_put_findings(out, view, NI_WARNING);
     ni_put(out, "\n");
-    put_verdicts(out, all, view->inv->n_gpu > 0);
+    (void)put_passed(out, all);
+    put_rest(out, view, all);
+    ni_put(out, "\n");
+}
+
+/* Returns the verdict: what was not tried, all of it or a part, is not good. */
+static const char *verdict_of(const struct ni_selftest *all)
+{
+    struct ni_text how = NI_TEXT(1024);
+
+    if (all->bad)
+        return "bad";
+    return is_tried(all) && put_passed(&how, all) ? "good" : "not tested";
+}
+
+void ni_put_selftest_answer(struct ni_text *out, const struct ni_view *view,
+                            const struct ni_selftest *all)
+{
+    struct ni_text verdict = NI_TEXT(2048), above = NI_TEXT(1024), head = NI_TEXT(512);
+    const char *word = verdict_of(all);
+    enum ni_tint tint = NI_YELLOW;
+
+    if (all->bad)
+        tint = NI_RED;
+    else if (strcmp(word, "good") == 0)
+        tint = NI_GREEN;
+    ni_putf(&verdict, "self-test: %s: ", word);
+    (void)put_passed(&verdict, all);
+    put_rest(&verdict, view, all);
+    ni_put(&verdict, ": ");
+    ni_put_counts(&verdict, view->findings);
+    put_head(&head, view, all);
+    ni_put(&above, "  ");
+    ni_put_paragraph(&above, 2, head.buf);
+    ni_put_answer(out, view,
+                  &(struct ni_answer){
+                      .verdict = verdict.buf,
+                      .tint = tint,
+                      .above = above.buf,
+                      .below = "",
+                      .all = "nccl-init selftest --all",
+                  });
 }
 
 /* Writes one trial: the port, the step that it reached, and what was measured. */
@@ -265,6 +334,7 @@ void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view,
 {
     struct ni_json json = ni_json_report(out), *j = &json;
 
+    ni_json_text(j, "verdict", verdict_of(all));
     if (all->ports) {
         ni_json_int(j, "size", all->ports->size);
         ni_json_int(j, "bytes", all->ports->bytes);

@@ -4,6 +4,8 @@
 #ifndef NCCL_INIT_SELFTEST_REPORT_H
 #define NCCL_INIT_SELFTEST_REPORT_H
 
+#include <stdbool.h>
+
 #include "nccl_init/text.h"
 #include "print/json_write.h"
 #include "print/words.h"
@@ -19,8 +21,12 @@ struct ni_selftest {
     const struct ni_image_trial *image;
     const struct ni_gpu_trial *gpu;
     const struct ni_nccl_trial *nccl;
+    bool bad; /* the exit status says so */
 };
 
+/* The first screen, and all. */
+void ni_put_selftest_answer(struct ni_text *out, const struct ni_view *view,
+                            const struct ni_selftest *all);
 void ni_put_selftest(struct ni_text *out, const struct ni_view *view,
                      const struct ni_selftest *all);
 void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view,

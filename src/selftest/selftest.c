@@ -269,10 +269,13 @@ int ni_cmd_selftest(struct ni_context *ctx)
         ni_say_findings(ctx);
         return NI_EXIT_FAILED;
     }
+    all.bad = ni_exit_status(ctx) != 0;
     view = ni_flow_view(ctx);
     text = ni_long_text();
     if (ctx->options.json)
         ni_put_selftest_json(&text, &view, &all);
+    else if (!ctx->options.all)
+        ni_put_selftest_answer(&text, &view, &all);
     else
         ni_put_selftest(&text, &view, &all);
     r = ni_print_long(ctx, &text);

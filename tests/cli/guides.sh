@@ -66,12 +66,12 @@ done
 matches "shell blocks that parse" "[1-9][0-9]*" "$parsed"
 
 # A sample begins with "$ [NAME=VALUE...] nccl-init VERB [OPTION...] --root tests/nodes/NODE.tree", or with "$ nccl-init log
-# tests/log/FILE", and ends at the next prompt or at the block's end. It is run with the environment of the golden case NODE
+# [--all] tests/log/FILE", and ends at the next prompt or at the block's end. It is run with the environment of the golden case NODE
 # and these variables; the sample is the whole output, but for empty lines. A line "..." stands for lines left out, " ..."
 # at the end of a line for the rest of it.
 for file in README.md docs/*.md docs/*/*.md; do
     blocks console "$file" >"$tmp/blocks"
-    grep -e '^\$ .*nccl-init .*--root tests/nodes/' -e '^\$ nccl-init log tests/log/' "$tmp/blocks" >"$tmp/samples"
+    grep -e '^\$ .*nccl-init .*--root tests/nodes/' -e '^\$ nccl-init log \(--all \)*tests/log/' "$tmp/blocks" >"$tmp/samples"
     while read -r _ command; do
         node=${command##*tests/nodes/}
         case=tests/golden/${node%.tree}

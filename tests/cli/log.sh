@@ -1,7 +1,7 @@
 #!/bin/sh
 # log on real logs and extracts of such: tests/log/CASE has `case` (what it is and where it is from; `args ARG...`),
 # *.log, and expected.values: what `log --json` says of them, without its sentences (tests/tools/values.py). If the case
-# says `sentences`, expected.txt is the text for people. tests/cli/log.sh --bless [CASE...] writes them anew.
+# says `sentences`, expected.txt is the text for people (--all), and expected.screen the first screen, in 80 columns. tests/cli/log.sh --bless [CASE...] writes them anew.
 # Then what a log cannot show: streams, statuses, odd bytes, memory.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
@@ -62,9 +62,13 @@ for name in "$@"; do
 	compare "$name/expected.values" "$tmp/values"
 	grep -qx sentences "$name/case" || continue
 	# shellcheck disable=SC2086 # words
-	(cd "$name" && "$program" log $args -- *.log) >"$tmp/out" 2>&1 && status=0 || status=$?
+	(cd "$name" && "$program" log --all $args -- *.log) >"$tmp/out" 2>&1 && status=0 || status=$?
 	echo "# exit $status" >>"$tmp/out"
 	compare "$name/expected.txt" "$tmp/out"
+	# shellcheck disable=SC2086
+	(cd "$name" && COLUMNS=80 "$program" log $args -- *.log) >"$tmp/out" 2>&1 && status=0 || status=$?
+	echo "# exit $status" >>"$tmp/out"
+	compare "$name/expected.screen" "$tmp/out"
 done
 /usr/bin/python3 ../tools/values.py --types "$tmp"/types.* 2>"$tmp/err" || complain "types: $(cat "$tmp/err")"
 if $bless; then

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""The first screens, of each golden case: the answer stands first and last, no error is left out, each command is one.
+"""The first screens, of each golden case and each log of tests/log.
 
 usage: screen.py      NCCL_INIT is the program (build/static/nccl-init), NCCL_INIT_TOOLS the folder of withenv
 
-  - the first line is the last one, and says what the JSON's verdict says
+  - the answer stands first and last: the first line is the last one, and says what the
+    verdict of the JSON says
   - each error of the JSON stands on the screen, with its id
   - the shell takes each command; the program takes those that are its own, others have a form that is listed here
   - the lines to export give the shell the values of `env --format=json`
@@ -31,7 +32,8 @@ COMMAND = re.compile(r"^ *(?:Run|In the pod|On the node|More|Node|All): +(.*)$",
 # What programs other than ours and the shell take; WORD is a name of the pod.
 WORD = r"[A-Za-z0-9_.:/@%+,-]+"
 FORMS = [form.replace("WORD", WORD) for form in (
-    r"cat (/etc/hosts|/proc/cmdline|/sys/WORD)", r"df -h /dev/shm", r"dmesg", r"grep -n WORD WORD", r"grep \. /sys/WORD\*",
+    r"cat (/etc/hosts|/proc/cmdline|/sys/WORD)", r"df -h /dev/shm", r"dmesg", r"grep -n WORD WORD",
+    r"grep \. /sys/WORD\*",
     r"ip (addr|link) show dev WORD", r"ip addr", r"ip route show table all", r"kubectl (cordon WORD|get pods -o wide)",
     r"ls /dev", r"ls -l /dev/infiniband", r"ls -ld /WORD", r"lspci -vv -s WORD", r"mod(info|probe) nvidia-peermem",
     r"nvidia-smi", r"rdma system set netns shared", r"sed -i 's/\\r\$//' /WORD")]
@@ -45,23 +47,25 @@ class Checks:
         self.commands = {}  # and the case that shows it first
         self.tall = []  # screens of more rows than a terminal
 
-    def screen(self, name, verb, text, report):
-        """One screen and the JSON of the same."""
+    def screen(self, name, verb, text, report, words):
+        """One screen and the JSON of the same. words: with which its first line begins."""
         def complain(why):
             self.wrong.append(f"{name}: {verb}: {why}")
 
         lines = text.splitlines()
-        if not lines or lines[0] != lines[-1]:
-            complain(f"the last line is not the first: {lines[:1]} {lines[-1:]}")
+        rows = next((n for n, line in enumerate(lines[1:], 1) if not line.startswith("      ")), 1)  # of the verdict
+        if not lines or lines[:rows] != lines[-rows:]:
+            complain(f"the last line is not the first: {lines[:rows]} {lines[-rows:]}")
             return
-        if not re.match(WORDS[report["verdict"]], lines[0]):
-            complain(f"verdict {report['verdict']!r}, and the screen says {lines[0]!r}")
+        if not re.match(words, lines[0]):
+            complain(f"the screen begins with {lines[0]!r}")
         for finding in report["findings"]:
-            if finding["severity"] == "error" and f"\nerror: {finding['id']}: " not in text:
+            line = rf"^error: {re.escape(finding['id'])}:?( |$)"
+            if finding["severity"] == "error" and not re.search(line, text, re.MULTILINE):
                 complain(f"the error {finding['id']} is left out")
         for command in COMMAND.findall(text):
             # of commands that differ in the recording alone, one
-            self.commands.setdefault(re.sub(r"tests/nodes/\S+", "ROOT", command), (command, f"{name}: {verb}"))
+            self.commands.setdefault(re.sub(r"tests/nodes/\S+|log --all .*", "", command), (command, f"{name}: {verb}"))
         if len(lines) > ROWS:
             self.tall.append(f"{name}: {verb}: {len(lines)}")
 
@@ -77,10 +81,12 @@ class Checks:
                                    text=True, check=False).stdout.split("\0")[:-1]
             if words[0] == "snapshot":
                 words = [word for word in words if not word.startswith("--output")]
-            live = words[0] in ("selftest", "preflight")  # not here: they take no recording, and say so after their options
+            # not here: these take no recording, and say so behind their options; and a log is elsewhere
+            live = words[0] in ("selftest", "preflight")
             done = subprocess.run([PROGRAM, *words, *(["--root=/none"] if live else [])], stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, errors="replace", check=False)
-            if done.returncode not in (0, 1) and not (live and "takes no --root" in done.stderr):
+            excused = "takes no --root" if live else "ENOENT" if words[0] == "log" else None
+            if done.returncode not in (0, 1) and not (excused and excused in done.stderr):
                 complain(f"the program does not take it: {done.stderr}")
         elif BUILTIN.fullmatch(command):
             done = subprocess.run(["sh", "-e", "-c", command], capture_output=True, text=True, check=False)
@@ -107,12 +113,13 @@ class Case:
     def check(self, checks):
         if "--rules" in self.args:
             return
-        for verb in ("plan", "doctor"):
+        for verb in ("plan", "doctor", "topo"):
             screen, report = self.output(verb), self.output(verb, "--json")
             if not report and not screen:  # an option of the case is wrong usage
                 continue
             report = json.loads(report)
-            checks.screen(self.name, verb, screen, report)
+            words = r"\d+ GPUs?, " if verb == "topo" else WORDS[report["verdict"]]
+            checks.screen(self.name, verb, screen, report, words)
             if verb == "plan":
                 self.check_exports(screen, report, checks)
 
@@ -128,6 +135,22 @@ class Case:
             checks.wrong.append(f"{self.name}: the lines to export give {found}, not {wanted}")
 
 
+def check_log(folder, checks):
+    lines = (folder / "case").read_text().splitlines()
+    args = next((line[5:].split() for line in lines if line.startswith("args ")), [])
+    files = sorted(path.name for path in folder.glob("*.log"))
+
+    def output(*words):
+        return subprocess.run([PROGRAM, "log", *args, *words, "--", *files], cwd=folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="backslashreplace", check=False,
+                              env={**os.environ, "COLUMNS": "80"}).stdout
+
+    report = output("--json")
+    if report.startswith("{"):
+        report = json.loads(report)
+        checks.screen(folder.name, "log", output(), report, "FAILED: " if report["failed"] else "(?!FAILED)")
+
+
 def main():
     os.chdir(ROOT)
     names = quick_cases.chosen() if os.environ.get("NCCL_INIT_QUICK") else []
@@ -136,11 +159,13 @@ def main():
     checks = Checks()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda case: case.check(checks), cases))
+        logs = [path.parent for path in sorted(pathlib.Path("tests/log").glob("*/case"))]
+        list(pool.map(lambda folder: check_log(folder, checks), logs))
         list(pool.map(lambda item: checks.command(*item), sorted(checks.commands.values())))
     for wrong in checks.wrong:
         print(f"FAILED: {wrong}")
-    print(f"screens of {len(cases)} cases, {len(checks.commands)} commands; {len(checks.tall)} screens have more than {ROWS} rows")
-    print(*checks.tall, sep="\n")
+    print(f"screens of {len(cases)} cases and {len(logs)} logs, {len(checks.commands)} commands;",
+          f"{len(checks.tall)} screens have more than {ROWS} rows")
     return bool(checks.wrong) or len(checks.commands) < 20
 
 

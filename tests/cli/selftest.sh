@@ -19,15 +19,16 @@ ls /sys/class/infiniband/* >/dev/null 2>&1 && skip_all "this machine has HCAs"
 
 out=$("$bin" selftest 2>err) && status=0 || status=$?
 same "nothing to try" 0 "$status"
-matches "nothing to try: stdout" "Self-test: 0 ports to try; *Nothing was tried." "$out"
+matches "nothing to try: stdout" "self-test: not tested: nothing was tried: *" "$out"
+matches "nothing to try: --all" "Self-test: 0 ports to try; *Nothing was tried." "$("$bin" selftest --all 2>err)"
 same "nothing to try: stderr" "" "$(grep -v sanitizer err)"
 out=$(NCCLINIT_STRICT=1 NCCLINIT_DEADLINE=1 "$bin" selftest --size=16K --bytes=1 2>err) && status=0 || status=$?
-matches "with --strict nothing to try is a fault" "1 Self-test: 0 ports to try; *warning: verbs.none: self-test*" "$status $out"
+matches "with --strict nothing to try is a fault" "1 self-test: bad: nothing was tried: *warning: verbs.none: self-test*" "$status $out"
 out=$("$bin" selftest --strict --mode=tcp 2>err) && status=0 || status=$?
-matches "but where TCP was chosen" "0 Self-test: 0 ports to try; *" "$status $out"
+matches "but where TCP was chosen" "0 self-test: not tested: *" "$status $out"
 "$bin" selftest --json >json 2>err && status=0 || status=$?
 same "JSON: status" 0 "$status"
-matches "JSON" '{*"schema": 1,*"passed": 0,*"ports": \[\],*}' "$(cat json)"
+matches "JSON" '{*"schema": 1,*"verdict": "not tested",*"passed": 0,*"ports": \[\],*}' "$(cat json)"
 if command -v python3 >/dev/null; then
     said=$(python3 -c 'import json; j = json.load(open("json")); print(j["size"], j["bytes"], j["passed"])')
     same "JSON: parses" "67108864 16777216 0" "$said"

@@ -315,11 +315,18 @@ static void play(void)
     }
 }
 
+static void put_screen(struct ni_text *out, const struct ni_view *view,
+                       const struct ni_verdict *verdict)
+{
+    ni_set_columns(80);
+    ni_put_preflight_answer(out, view, verdict);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 2 ? argv[2] : "findings";
     if (argc < 2)
-        die("usage", "job CASE [findings|text|json|svg]");
+        die("usage", "job CASE [findings|text|screen|json|svg]");
     read_case(argv[1]);
     w.job = (struct ni_job){.source = "pet",
                             .pod = w.pod,
@@ -336,14 +343,18 @@ int main(int argc, char **argv)
     struct ni_verdict verdict = {.outcome = ni_outcome_of(&w.job, &w.f, false), .job = &w.job};
     struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
     ni_put_verdict(&line, &w.job, &w.f, verdict.outcome);
-    const struct ni_view view = {.findings = &w.f};
+    const struct ni_view view = {
+        .inv = &ctx.inventory, .plan = &ctx.plan, .findings = &w.f, .root = "/"};
+    const bool screen = strcmp(how, "screen") == 0;
     const bool plain = strcmp(how, "text") == 0, json = strcmp(how, "json") == 0;
 
-    if (plain || json || strcmp(how, "svg") == 0) {
+    if (plain || screen || json || strcmp(how, "svg") == 0) {
         struct ni_text report = ni_long_text();
 
         if (plain)
             ni_put_preflight(&report, &view, &verdict);
+        else if (screen)
+            put_screen(&report, &view, &verdict);
         else if (json)
             ni_put_preflight_json(&report, &view, &verdict);
         else

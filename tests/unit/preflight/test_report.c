@@ -149,18 +149,27 @@ static void any_results(void)
     }
 }
 
-enum form { TEXT, JSON, SVG };
+enum form { TEXT, SCREEN, JSON, SVG };
+
+static const struct ni_inventory no_inventory;
+static const struct ni_plan no_plan;
 
 static void put_report(enum form form)
 {
     struct ni_verdict verdict = {.outcome = (enum ni_outcome)draw(NI_JOB_OUTCOMES), .job = &w.job};
     struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
-    const struct ni_view view = {.findings = &w.f, .colour = draw(2)};
+    const struct ni_view view = {.inv = &no_inventory,
+                                 .plan = &no_plan,
+                                 .findings = &w.f,
+                                 .root = "/",
+                                 .colour = draw(2)};
     ni_put_verdict(&line, &w.job, &w.f, verdict.outcome);
     ni_free_text(&report);
     report = ni_long_text();
     if (form == TEXT)
         ni_put_preflight(&report, &view, &verdict);
+    else if (form == SCREEN)
+        ni_put_preflight_answer(&report, &view, &verdict);
     else if (form == JSON)
         ni_put_preflight_json(&report, &view, &verdict);
     else
@@ -210,6 +219,7 @@ static void nonsense(void **state)
         any_results();
         ni_judge_rails(&w.job, &w.f);
         put_report(TEXT);
+        put_report(SCREEN);
         for (const char *c = report.buf; *c; c++)
             assert_true((*c >= 0x20 && *c < 0x7f) || *c == '\n' || *c == '\033');
         put_report(JSON);

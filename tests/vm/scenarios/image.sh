@@ -23,27 +23,27 @@ said() {
 
 section 'the helper is not there'
 said 0 'not tried' "image.untried: --try=image the image's libibverbs was not tried: nccl-init-try is not beside this program" \
-    "$P" selftest --try=image
+    "$P" selftest --all --try=image
 matches 'the last line' "the image's libibverbs drives 0 of 2 HCAs; not tried: nccl-init-try is not beside this program; not tried: the ports (--try=ports)" \
     "$(tail -n 1 /tmp/said)"
-said 0 'without --try nothing of it' "2 of 2 ports passed in * s; not tried: the image's libibverbs (--try=image)" "$P" selftest $small
+said 0 'without --try nothing of it' "2 of 2 ports passed in * s; not tried: the image's libibverbs (--try=image)" "$P" selftest --all $small
 said 125 'a demand is not met' "--selftest=require, but the image's libibverbs drives 0 of 2 HCAs; not tried: nccl-init-try is not beside" \
     "$P" --try=image --selftest=require -- true
 sed 's/nccl-init-try version /nccl-init-try version 9./' /lab/nccl-init-try >/usr/bin/nccl-init-try
 chmod 755 /usr/bin/nccl-init-try
-said 0 'that of another version' 'nccl-init-try is of version 9.*, not ' "$P" selftest --try=image
+said 0 'that of another version' 'nccl-init-try is of version 9.*, not ' "$P" selftest --all --try=image
 cp /lab/nccl-init-try /usr/bin
 
 section "the guest's libibverbs"
-said 0 'it drives both' "2 of 2 ports passed in * s; the image's libibverbs drives 2 of 2 HCAs" "$P" selftest --try=all $small
-"$P" selftest --try=image --json >/tmp/json
+said 0 'it drives both' "2 of 2 ports passed in * s; the image's libibverbs drives 2 of 2 HCAs" "$P" selftest --all --try=all $small
+"$P" selftest --all --try=image --json >/tmp/json
 same 'JSON' "2 passed passed $(readlink -f /usr/lib/x86_64-linux-gnu/libibverbs.so.1)" \
     "$(jq -r '[.image.passed, .image.hcas[].result, .image.library] | join(" ")' /tmp/json)"
 echo "time: $(jq .image.took_ms /tmp/json) ms"
 user() { (ulimit -l 64 && exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"); }
 # that limit is an error of its own
-said 1 'any user, 64 KiB of locked memory' 'drives 2 of 2 HCAs' user "$P" selftest --try=image
-said 0 'a root that is read-only' 'drives 2 of 2 HCAs' unshare -m sh -c "mount -o remount,bind,ro / && exec $P selftest --try=image"
+said 1 'any user, 64 KiB of locked memory' 'drives 2 of 2 HCAs' user "$P" selftest --all --try=image
+said 0 'a root that is read-only' 'drives 2 of 2 HCAs' unshare -m sh -c "mount -o remount,bind,ro / && exec $P selftest --all --try=image"
 said 0 'where nothing may be executed but the program' "nccl-init-try cannot be executed: EACCES" \
     unshare -m sh -c "mkdir /other && mount -t tmpfs none /other && cp $P /lab/nccl-init-try /other && mount --bind /other/nccl-init /other/nccl-init && mount -o remount,noexec /other && exec /other/nccl-init selftest --try=image"
 
@@ -70,14 +70,14 @@ inside() { # NAME COMMAND...
 
 section 'an older rdma-core (33) beside this kernel'
 image bullseye
-said 0 'it drives both' "drives 2 of 2 HCAs" inside bullseye /bin/nccl-init selftest --try=all $small
+said 0 'it drives both' "drives 2 of 2 HCAs" inside bullseye /bin/nccl-init selftest --all --try=all $small
 matches 'and is the one of the image' "*The image's libibverbs, /usr/lib/x86_64-linux-gnu/libibverbs.so.1.*.33.*" "$(tr '\n' ' ' </tmp/said)"
 
 section 'no providers'
 image bookworm-bare
 said 1 'both are named' 'image.provider.missing: rxe0* this image cannot drive rxe0: its /usr/lib/x86_64-linux-gnu/libibverbs.so.1.*.44.* was loaded, and shows no such HCA' \
-    inside bookworm-bare /bin/nccl-init selftest --try=image
-said 1 'beside the ports, which pass' "nccl-init's own libibverbs opens it" inside bookworm-bare /bin/nccl-init selftest --try=all $small
+    inside bookworm-bare /bin/nccl-init selftest --all --try=image
+said 1 'beside the ports, which pass' "nccl-init's own libibverbs opens it" inside bookworm-bare /bin/nccl-init selftest --all --try=all $small
 matches 'the last line' "2 of 2 ports passed in * s; the image's libibverbs drives 0 of 2 HCAs" "$(tail -n 1 /tmp/said)"
 said 125 'a demand is not met' "--selftest=require, but the image's libibverbs drives 0 of 2 HCAs" \
     inside bookworm-bare /bin/nccl-init --try=image --selftest=require -- /bin/nccl-init --version
@@ -85,8 +85,8 @@ said 125 'a demand is not met' "--selftest=require, but the image's libibverbs d
 section 'no libibverbs, no glibc'
 image bookworm-glibc
 said 0 'no libibverbs' 'image.untried: --try=image *not tried: none is complete on the loader?s path; *libibverbs.so.1: cannot open shared object file' \
-    inside bookworm-glibc /bin/nccl-init selftest --try=image
+    inside bookworm-glibc /bin/nccl-init selftest --all --try=image
 image musl
 said 0 'musl' 'not tried: this image has no glibc (/lib64/ld-linux-x86-64.so.2), which nccl-init-try needs' \
-    inside musl /bin/nccl-init selftest --try=image
+    inside musl /bin/nccl-init selftest --all --try=image
 finish

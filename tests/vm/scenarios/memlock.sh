@@ -171,7 +171,7 @@ tested() { # WHAT PATTERN WAY...: of a registration of 4 MiB
 tested "neither" '"verbs.memlock"*ENOMEM: 4 MiB to register, and only 64 KiB can be locked: CAP_SYS_RESOURCE is not in the bounding set' limited 64 "$neither" 0 "$P"
 tested "a user namespace" '"verbs.memlock"*capabilities do not count' limited 64 none 0 unshare -Ur "$P"
 tested "IPC_LOCK not passed on" '"verbs.memlock"*in the bounding set only' limited 64 none 1000 /tmp/lock
-passes "both permitted" 1 limited 64 none 1000 /tmp/may selftest --size=4M --bytes=64K
+passes "both permitted" 1 limited 64 none 1000 /tmp/may selftest --all --size=4M --bytes=64K
 
 record_as memlock limited 64 "$neither" 0
 record_as memlock-userns limited 64 none 0 unshare -Ur

@@ -51,7 +51,7 @@ same "of which it can open" mlx5_0 "$(opens podA)"
 same "and takes" =mlx5_0:1 "$(setting NCCL_IB_HCA podA)"
 same "podB takes" =mlx5_1:1 "$(setting NCCL_IB_HCA podB)"
 same "doctor knows that they are separated" exclusive "$(in_pod podA "$P" doctor --json | jq -r .node.rdma_netns)"
-passes "the self-test" 1 in_pod podA "$P" selftest --size=4M --bytes=64K
+passes "the self-test" 1 in_pod podA "$P" selftest --all --size=4M --bytes=64K
 record exclusive podA
 
 section "given, and not in the pod's namespace"
@@ -70,7 +70,7 @@ fails "which do not open" "*Operation not permitted*" foreign bash -c "exec 3<>/
 same "none is taken" 1 "$(foreign "$P" env --format=docker | sed -n 's/^NCCL_IB_DISABLE=//p')"
 export PCIDEVICE_LAB_RAIL=${bdfs[3]}
 matches "selftest says that it does not open" "*verbs.open: mlx5_3*/dev/infiniband/uverbs3 gives EPERM*" \
-    "$(errors foreign "$P" selftest --json || true)"
+    "$(errors foreign "$P" selftest --all --json || true)"
 matches "doctor sees it without the device" "*hca.node.missing: mlx5_3: *" "$(errors foreign "$P" doctor --json || true)"
 unset PCIDEVICE_LAB_RAIL
 
@@ -84,11 +84,11 @@ record left-behind podA
 export PCIDEVICE_LAB_RAIL=${bdfs[2]}
 same "if only this one was given" "1 gid.none hca.none-usable" \
     "$(setting NCCL_IB_DISABLE podA) $(plan '[.findings[].id] | sort | join(" ")' podA)"
-matches "its device answers, and has no GID for podA" "*verbs.gid: mlx5_2/1: *-1 is not a RoCE GID of this pod*" "$(errors in_pod podA "$P" selftest --json || true)"
+matches "its device answers, and has no GID for podA" "*verbs.gid: mlx5_2/1: *-1 is not a RoCE GID of this pod*" "$(errors in_pod podA "$P" selftest --all --json || true)"
 # no error of the kernel tells whose an entry is
 export NCCL_IB_GID_INDEX=3
 passes "with the index forced, packets go out through the host's interface" 1 \
-    in_pod podA "$P" selftest --size=4M --bytes=64K
+    in_pod podA "$P" selftest --all --size=4M --bytes=64K
 unset NCCL_IB_GID_INDEX
 unset PCIDEVICE_LAB_RAIL
 

@@ -46,13 +46,13 @@ fails "with the v1 entry of the same address" "*Couldn't connect to remote QP*" 
 record hole podA
 
 section "the self-test knows the wrong indexes, too"
-passes "none is forced" 1 in_pod podA "$P" selftest --size=4M --bytes=64K
+passes "none is forced" 1 in_pod podA "$P" selftest --all --size=4M --bytes=64K
 export NCCL_IB_GID_INDEX=$((a - 1))
 matches "the v1 entry" "*verbs.connect: mlx5_6/1: *EINVAL*index $((a - 1)) holds 10.5.0.1, RoCE v1" \
-    "$(errors podA "$P" selftest --json || true)"
+    "$(errors podA "$P" selftest --all --json || true)"
 matches "without the test, too" "*user.gid-index.wrong: mlx5_6/1: NCCL takes index $((a - 1)), which is RoCE v1*" "$(errors podA "$P" plan --json)"
 export NCCL_IB_GID_INDEX=$b
-matches "the hole" "*verbs.gid: mlx5_6/1: *index $b: *it is empty*" "$(errors podA "$P" selftest --json || true)"
+matches "the hole" "*verbs.gid: mlx5_6/1: *index $b: *it is empty*" "$(errors podA "$P" selftest --all --json || true)"
 fails "--selftest=require does not start the command" "*--selftest=require, but 0 of 1 port passed*" \
     in_pod podA "$P" --selftest=require --log-level=error -- true
 unset NCCL_IB_GID_INDEX

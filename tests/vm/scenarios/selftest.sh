@@ -31,8 +31,8 @@ all_gids() { [ "$(gids rxe0 | wc -l)" = 2 ] && [ "$(gids rxe1 | wc -l)" = 2 ]; }
 wait_for 60 all_gids
 
 section 'all is well'
-passes 'defaults' 2 "$P" selftest
-"$P" selftest --json $small >/tmp/json
+passes 'defaults' 2 "$P" selftest --all
+"$P" selftest --all --json $small >/tmp/json
 same 'both ports passed' 2 "$(jq .passed /tmp/json)"
 same 'with the address of the pod' '10.1.0.1 10.2.0.1' "$(jq -r '[.ports[].gid] | join(" ")' /tmp/json)"
 for hca in rxe0 rxe1; do
@@ -54,37 +54,37 @@ limited() { # LIMIT-IN-KIB COMMAND...: without the right to raise it or to ignor
 }
 fails 'the kernel lets no program register so much' '65536 KiB: errno 12' limited 64 /lab/mr rxe0 65536
 words '64 KiB, no capability' 'verbs.memlock: RLIMIT_MEMLOCK step `register`: ENOMEM: 64 MiB to register, and only 64 KiB can be locked: CAP_SYS_RESOURCE is not in the bounding set' \
-    limited 64 "$P" selftest
+    limited 64 "$P" selftest --all
 matches 'no port is called failed' '*2 ports passed in *, 2 not tried: 64 MiB to register, and only 64 KiB can be locked*' "$(</tmp/said)"
-same 'within the limit both pass' 2 "$(limited 64 "$P" selftest --size=48K --bytes=16K --json | jq .passed || true)"
+same 'within the limit both pass' 2 "$(limited 64 "$P" selftest --all --size=48K --bytes=16K --json | jq .passed || true)"
 userns() { (ulimit -l 64 && unshare -Ur "$@"); }
 same 'a user namespace shows CAP_IPC_LOCK' 1 "$(userns sh -c 'e=$(sed -n "s/^CapEff:.//p" /proc/self/status); echo $((0x$e >> 14 & 1))')"
 fails 'which the kernel does not count' '65536 KiB: errno 12' userns /lab/mr rxe0 65536
-words 'a user namespace' 'capabilities do not count: the pod has a user namespace of its own' userns "$P" selftest
+words 'a user namespace' 'capabilities do not count: the pod has a user namespace of its own' userns "$P" selftest --all
 raised() { (ulimit -l 64 && "$@"); }
-passes 'with the right to raise it' 2 raised "$P" selftest --bytes=1M
+passes 'with the right to raise it' 2 raised "$P" selftest --all --bytes=1M
 
 section 'a link that is down'
 ip link set eth1 down
-words 'of two, one' 'verbs.port: rxe1/1 step `port`: ENETDOWN: the port is not ACTIVE: NCCL leaves it out' "$P" selftest --hcas=rxe0,rxe1 $small
+words 'of two, one' 'verbs.port: rxe1/1 step `port`: ENETDOWN: the port is not ACTIVE: NCCL leaves it out' "$P" selftest --all --hcas=rxe0,rxe1 $small
 matches 'the other passed' '*1 of 2 ports passed*' "$(</tmp/said)"
 ip link set eth1 up
 wait_for 60 active rxe1
 
 section 'an interface without address'
 ip addr flush dev eth1
-words 'no GID' 'verbs.gid: rxe1/1 step `gid`: index -1: ERANGE: -1 is not a RoCE GID of this pod;' "$P" selftest --hcas=rxe1 $small
+words 'no GID' 'verbs.gid: rxe1/1 step `gid`: index -1: ERANGE: -1 is not a RoCE GID of this pod;' "$P" selftest --all --hcas=rxe1 $small
 up eth1 10.2.0.1/24
 
 section 'a wrong index'
-NCCL_IB_GID_INDEX=77 words 'an empty one' 'verbs.gid: rxe0/1 step `gid`: index 77: ENODATA: it is empty' "$P" selftest --hcas=rxe0 $small
+NCCL_IB_GID_INDEX=77 words 'an empty one' 'verbs.gid: rxe0/1 step `gid`: index 77: ENODATA: it is empty' "$P" selftest --all --hcas=rxe0 $small
 NCCL_IB_GID_INDEX=300 words 'one that no queue pair carries' 'index 300: ERANGE: -1 is not a RoCE GID of this pod; a queue pair can hold at most 255' \
-    "$P" selftest --hcas=rxe0 $small
+    "$P" selftest --all --hcas=rxe0 $small
 
 section 'time'
 words 'what does not end is killed' 'verbs.process: rxe0/1 step `bulk writes`: its process died, or hung until the time was over' \
-    "$P" selftest --hcas=rxe0 --bytes=1024G --deadline=2
-"$P" selftest --hcas=rxe0 --bytes=1024G --deadline=60 >/dev/null 2>&1 &
+    "$P" selftest --all --hcas=rxe0 --bytes=1024G --deadline=2
+"$P" selftest --all --hcas=rxe0 --bytes=1024G --deadline=60 >/dev/null 2>&1 &
 parent=$!
 children() { # PID
     grep -l "^PPid:[[:space:]]$1\$" /proc/[0-9]*/status 2>/dev/null | cut -d / -f 3

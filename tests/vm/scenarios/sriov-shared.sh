@@ -50,7 +50,7 @@ podA) # more ways to tell it
     ;;
 podB)
     $P snapshot --mask -o /lab/out/pod.tree
-    for verb in plan doctor topo; do $P $verb >/lab/out/pod.$verb; done
+    for verb in plan doctor topo; do $P $verb --all >/lab/out/pod.$verb; done
     ;;
 esac
 unset PCIDEVICE_LAB_RAIL PCIDEVICE_LAB_RAIL_INFO
