@@ -38,8 +38,9 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, const s
     } else {
         ni_putn(out, log->sentence + log->job_at, job_length(log));
     }
-    ni_put(out, ": ");
+    ni_put(out, " (");
     ni_put_counts(out, view->findings);
+    ni_put(out, ")");
 }
 
 static enum ni_tint tint_of(const struct ni_view *view, const struct ni_log *log)

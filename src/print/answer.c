@@ -134,7 +134,7 @@ static void put_findings(struct ni_text *out, const struct ni_view *view,
         ni_put(out, what.buf);
         left -= ni_finding_severity(f->id) == NI_ERROR;
         if (at < WORST && !is_info)
-            put_help(out, view, answer, f, room);
+            put_help(out, view, answer, f, at > 0 ? room : ROWS); /* of the worst, always */
     }
     put_others(out, all, shown, at, n);
 }
