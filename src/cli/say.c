@@ -20,8 +20,10 @@
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
+#include "print/command.h"
 #include "print/findings.h"
 #include "print/json_write.h"
+#include "print/words.h"
 #include "system/exec.h"
 #include "system/replace.h"
 
@@ -101,6 +103,20 @@ static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding 
     return may_refuse && ctx->plan.refuse && f->in_refusal;
 }
 
+/* Puts a blank and the command of the finding; nothing if it has none here. */
+static void put_command(const struct ni_context *ctx, struct ni_text *line,
+                        const struct ni_finding *f)
+{
+    const struct ni_view view = {.inv = &ctx->inventory,
+                                 .plan = &ctx->plan,
+                                 .findings = &ctx->findings,
+                                 .root = ctx->options.root};
+    struct ni_text command = NI_TEXT(512);
+
+    if (ni_put_command(&command, &view, f))
+        ni_putf(line, " %s", command.buf);
+}
+
 static void put_finding(const struct ni_context *ctx, struct ni_text *line,
                         const struct ni_finding *f)
 {
@@ -112,6 +128,7 @@ static void put_finding(const struct ni_context *ctx, struct ni_text *line,
         ni_putf(line, "nccl-init: %s: %s: ", ni_severity_text(ni_finding_severity(f->id)),
                 ni_finding_id(f->id));
         ni_put_hint(line, f);
+        put_command(ctx, line, f);
         ni_put(line, "\n");
     } else {
         ni_put(line, "nccl-init: ");
@@ -178,19 +195,25 @@ void ni_last_words(struct ni_context *ctx, const char *line, enum ni_leave leave
 
 int ni_refuse(struct ni_context *ctx, const char *reason, enum ni_leave leave)
 {
-    const bool runs = ctx->verb == NI_VERB_RUN;
+    const char *verdict = ctx->verb == NI_VERB_RUN ? "command not started" : "settings not written";
+    const struct ni_finding *first = NULL;
     struct ni_text line = NI_TEXT(NI_MESSAGE);
 
-    ni_putf(&line, "%s: %s", runs ? "command not started" : "settings not written", reason);
+    ni_putf(&line, "%s: %s", verdict, reason);
     ni_last_words(ctx, line.buf, leave);
     if (ni_findings_has(&ctx->findings, NI_F_EXEC_NO_ROOM))
         return NI_EXIT_REFUSED; /* it has said what helps: what a demand advises does not */
     for (unsigned i = 0; i < ctx->findings.n; i++) { /* who does what, below the reason */
         const struct ni_finding *f = &ctx->findings.at[i];
 
-        if (ctx->options.log_format == NI_LOG_TEXT && is_in_refusal(ctx, f))
-            say_finding(ctx, f);
+        if (ctx->options.log_format != NI_LOG_TEXT || !is_in_refusal(ctx, f))
+            continue;
+        say_finding(ctx, f);
+        first = first ? first : f;
     }
+    if (first) /* the verdict is also the last line of a terminal */
+        ni_say(ctx, NI_LOG_ERROR, "%s; more: nccl-init explain %s", verdict,
+               ni_finding_id(first->id));
     return NI_EXIT_REFUSED;
 }
 
