@@ -231,7 +231,7 @@ secrets() {
     pod 1 preflight --job-secret=newline --within=1
     wait
     same "another secret: a newline is a byte" "1 preflight: bad: pod 0 has another secret than this pod (--job-secret)" "$(cat 1.status 1.out | xargs)"
-    matches "another secret: at pod 0" "*1 of 2 pods never came*(refused: strangers: *without the key or secret of the job; the last one from *)*" "$(cat 0.out)"
+    matches "another secret: at pod 0" "*1 of 2 pods never came*(refused: strangers: *without the key or secret of the job; the last one from *)*" "$(tr -s " \n" " " <0.out)"
     pod 0 preflight --job-secret=secret --within=3
     pod 1 preflight --within=1
     wait

@@ -150,7 +150,7 @@ sed 's|^f dev/nvidia0 .*|&\ne dev/nvidia1 EPERM|' gpu-only.tree >gpu-two.tree # 
 same "gpus, one of two nodes denied" 0 $?
 "$bin" env --root="$nodes/no-rdma.tree" --require=gpus >/dev/null 2>err
 same "no gpus" 125 $?
-out=$(on h100-12dev h100-12dev plan --require=rails=5 2>err)
+out=$(on h100-12dev h100-12dev plan --all --require=rails=5 2>err)
 same "plan, rails=5: shown, no failure" 0 $?
 matches "plan, rails=5" "*The command would not be started: --require=rails=5*error: require.rails: *" "$out"
 out=$(on h100-12dev h100-12dev plan --require=rails=5 --json 2>err)
@@ -161,7 +161,7 @@ matches "doctor, rails=5" "*require.rails*" "$out"
 
 # What the user has set counts: ports that the plan leaves out, empty variables.
 while read -r case node demand why; do
-    out=$(on "$case" "$node" plan --require="$demand" 2>err)
+    out=$(on "$case" "$node" plan --all --require="$demand" 2>err)
     matches "$case" "*The command would not be started: --require=$demand, but $why*" "$out"
 done <<'EOF'
 user-hca-left-out vf-no-netdev rdma NCCL_IB_HCA takes this port, which the plan leaves out (no RoCE GID of this pod among 4 entries)
@@ -175,7 +175,7 @@ EOF
 
 refused "--snapshot-on-refusal" --mode=tcp --require=rdma --snapshot-on-refusal="$dir/node.tree"
 matches "it is a recording" "# recorded by nccl-init*" "$(head -n 1 node.tree)"
-"$bin" plan --root="$dir/node.tree" --mode=tcp --require=rdma >out 2>&1
+"$bin" plan --all --root="$dir/node.tree" --mode=tcp --require=rdma >out 2>&1
 matches "it replays" "*The command would not be started: --require=rdma*" "$(cat out)"
 rm -f node.tree
 NCCLINIT_SNAPSHOT_ON_REFUSAL=$dir/node.tree "$bin" --mode=off --require=gpus --wait=3 -- true 2>err && status=0 || status=$?

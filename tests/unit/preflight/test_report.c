@@ -158,11 +158,8 @@ static void put_report(enum form form)
 {
     struct ni_verdict verdict = {.outcome = (enum ni_outcome)draw(NI_JOB_OUTCOMES), .job = &w.job};
     struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
-    const struct ni_view view = {.inv = &no_inventory,
-                                 .plan = &no_plan,
-                                 .findings = &w.f,
-                                 .root = "/",
-                                 .colour = draw(2)};
+    const struct ni_view view = {
+        .inv = &no_inventory, .plan = &no_plan, .findings = &w.f, .root = "/", .colour = draw(2)};
     ni_put_verdict(&line, &w.job, &w.f, verdict.outcome);
     ni_free_text(&report);
     report = ni_long_text();
