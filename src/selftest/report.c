@@ -220,7 +220,7 @@ static bool put_passed(struct ni_text *out, const struct ni_selftest *all)
     return passed;
 }
 
-/* Puts what was not asked for; or that nothing was tried. */
+/* Puts what was not asked for; or that nothing was tried, behind the reason if there is one. */
 static void put_rest(struct ni_text *out, const struct ni_view *view, const struct ni_selftest *all)
 {
     if (is_tried(all))
@@ -243,6 +243,10 @@ void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const stru
         ni_put_nccl_trial(out, view, all->nccl);
     ni_put_findings(out, view, NI_WARNING);
     ni_put(out, "\n");
+    if (!is_tried(all) && !all->gpu && !all->nccl) {
+        ni_put(out, "Nothing was tried.\n");
+        return;
+    }
     (void)put_passed(out, all);
     put_rest(out, view, all);
     ni_put(out, "\n");

@@ -88,7 +88,7 @@ static void test_unclear_demands(void **state)
     (void)state;
     unclear("NCCLINIT_REQUIRE=rails=4,fast",
             "NCCLINIT_REQUIRE: `rails=4,fast` is not valid; expected a list of: none, rdma, gdr, "
-            "memlock, roce-v2, rails=N, gpus, selftest, preflight");
+            "memlock, roce-v2, rails=N, gpus, selftest, preflight, gdr-tried");
     unclear("NCCLINIT_MODE=rmda", "NCCLINIT_MODE: `rmda` is not valid; expected one of: auto, "
                                   "rdma, tcp, off; did you mean `rdma`?");
     unclear("NCCLINIT_MODE=", "NCCLINIT_MODE: the empty value is not valid; expected one of: auto, "
