@@ -73,6 +73,7 @@ struct ni_inventory {
     /* GPUs demanded: the first of their nodes that does not open, and its -errno; "" */
     char gpu_node[24];
     int gpu_node_err;
+    int nccl_version; /* of the library that the user names, as ncclGetVersion: 23102; 0: unknown */
     const struct ni_image *image;  /* of node/image.c; NULL: nobody asked */
     bool for_doctor;               /* the facts for doctor were read, too */
     enum ni_netns_mode netns_mode; /* of RDMA devices */

@@ -140,6 +140,7 @@ void ni_flow_decide(struct ni_context *ctx)
     const bool nccl = ni_tries(&ctx->options, NI_TRY_NCCL);
     const struct ni_ask ask = {
         .hcas = policy->hcas,
+        .nccl = policy->nccl,
         .own_conf = ctx->verb == NI_VERB_ENV ? ctx->options.output : NULL,
         .network_status = ctx->options.network_status,
         .sockets = ni_named_sockets(policy),

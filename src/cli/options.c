@@ -64,6 +64,18 @@ static const struct ni_option policy_options[] = {
         .help = "use these RDMA devices instead of those given to the pod",
     },
     {
+        .name = "nccl",
+        .group = NI_GROUP_DECISION,
+        .verbs = PLANNING,
+        .traits = POLICY | A_FILE,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_options, policy.nccl),
+        .help =
+            "the command's libnccl.so.2: rules that depend on its version then hold for that one; "
+            "--try=nccl loads it",
+    },
+    {
         .name = "sockets",
         .group = NI_GROUP_DECISION,
         .verbs = PLANNING,

@@ -293,6 +293,8 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     note_unmounted(p);
     probe_netdevs(p);
     ni_probe_topo_file(p);
+    if (ask->nccl)
+        ni_probe_nccl(p);
     if (inv->n_hca > 0 || ask->all || ask->gpus)
         ni_probe_gpus(p);
     if (ask->all) {

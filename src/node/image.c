@@ -15,6 +15,7 @@
 #include "nccl_init/image.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "sysroot/files.h"
@@ -592,6 +593,63 @@ void ni_probe_drivers(struct ni_probe *p)
         const char *slash = strrchr(target, '/');
         (void)ni_copy(h->driver, sizeof(h->driver), slash ? slash + 1 : target);
     }
+}
+
+/* ---- the library that the user names ---- */
+
+/* Returns 23102 for "2.31.2", as NCCL counts since 2.9 (nccl.h); 0: it is no such version. */
+static int number_of(const char *version)
+{
+    struct ni_span part;
+    uint64_t value, number = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        if (!ni_split(&version, '.', &part) || ni_parse_u64(part, 99, &value) < 0)
+            return 0;
+        number = number * 100 + value;
+    }
+    return (int)number;
+}
+
+/* Follows a link of a library, which has the version in its name, or leads to one that has. */
+static void follow(struct ni_probe *p, char *path, size_t cap)
+{
+    char target[NI_PATH];
+
+    for (unsigned i = 0; i < 8 && ni_readlink(p->root, target, sizeof(target), "%s", path) >= 0;
+         i++) {
+        char *slash = strrchr(path, '/');
+        const int dir = slash && target[0] != '/' ? (int)(slash + 1 - path) : 0;
+        char whole[NI_PATH];
+
+        if (!ni_format(whole, sizeof(whole), "%.*s%s", dir, path,
+                       target + strspn(target, dir > 0 ? "" : "/")))
+            return;
+        (void)ni_copy(path, cap, whole);
+    }
+}
+
+void ni_probe_nccl(struct ni_probe *p)
+{
+    static const char wheel[] = "/nvidia/nccl/lib/";
+    const char *named = p->ask->nccl;
+    struct wheel w = {.version = ""};
+    char path[NI_PATH];
+
+    if (!ni_copy(path, sizeof(path), named + strspn(named, "/")))
+        return;
+    follow(p, path, sizeof(path));
+    const char *slash = strrchr(path, '/');
+    const char *version = version_in(slash ? slash + 1 : path, "libnccl");
+    if (version)
+        p->inv->nccl_version = number_of(version);
+    char *at = strstr(path, wheel), site[NI_PATH];
+    if (p->inv->nccl_version != 0 || !at)
+        return;
+    *at = '\0';
+    if (ni_format(site, sizeof(site), "/%s", path))
+        (void)ni_raw(p->root, site, NI_ACCESS_LIST, take_wheel, &w);
+    p->inv->nccl_version = number_of(w.version);
 }
 
 /* What is found, in memory that the other process shares, and the search. NULL: there is none. */

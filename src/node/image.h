@@ -7,6 +7,8 @@
 
 /* Reads which driver the function of each of the pod's HCAs is bound to. */
 void ni_probe_drivers(struct ni_probe *p);
+/* Reads the version of the library that the user names, by the names of files. */
+void ni_probe_nccl(struct ni_probe *p);
 /* Looks through the image, on a real root in a process of its own that is ended after two seconds. */
 void ni_probe_image(struct ni_probe *p);
 

@@ -23,6 +23,7 @@
 /* The facts that a verb asks for. Each of them costs files. */
 struct ni_ask {
     const char *hcas;     /* --hcas list, or NULL */
+    const char *nccl;     /* --nccl: the file of NCCL's library, or NULL */
     const char *own_conf; /* an nccl.conf that nccl-init is writing now, not an administrator's */
     const char *network_status; /* a variable, or a path below the root; NULL: the usual places */
     const char *sockets;        /* --sockets list of interfaces to look at, or NULL */

@@ -133,6 +133,26 @@ static bool find_selection(const struct ni_work *w, bool may_index, struct ni_gi
     return is_right(w, ret, best, NI_ANY_FAMILY);
 }
 
+/* Returns true if the command's NCCL surely searches anew when the table of a port changes, so that an
+   index would keep it from an address that comes back on another row. 2.31.2 and later do
+   (transport/net_ib/connect.cc ncclIbEventGidChange). */
+static bool searches_again(const struct ni_work *w)
+{
+    return w->inv->nccl_version >= 23102;
+}
+
+/* Finds the selection to set: an index if it may be one; a search before that, if NCCL keeps it up to
+   date. */
+static bool choose_selection(const struct ni_work *w, bool may_index, struct ni_gid_selection *ret)
+{
+    if (searches_again(w)) {
+        w->plan->needs |= NI_NEED_WHOLE_GIDS;
+        if (find_selection(w, false, ret))
+            return true;
+    }
+    return find_selection(w, may_index, ret);
+}
+
 /* Returns the first chosen port whose right entry may not be its best, because the type of an entry
    beside a v1 one, or the owner of an entry, was not read; -1: none. */
 static int doubtful_port(const struct ni_work *w)
@@ -228,6 +248,13 @@ static void set_index(const struct ni_work *w, int index, const struct ni_gid *f
 {
     char value[16], ip[NI_IP_TEXT];
 
+    if (index < 0 && searches_again(w)) {
+        ni_decide_value(
+            w, variable, NULL,
+            "NCCL 2.31.2 and later, as --nccl names it, searches again when the table of "
+            "a port changes, and an index would keep it from that");
+        return;
+    }
     if (index < 0 || !first) {
         ni_decide_value(
             w, variable, NULL,
@@ -271,7 +298,7 @@ static void set_selection(const struct ni_work *w, const struct ni_gid_selection
     const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
     struct ni_gid_selection said;
 
-    (void)find_selection(w, true, &said);
+    (void)choose_selection(w, true, &said);
     for (unsigned i = 0; i < w->plan->n_chosen; i++)
         entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, &said).gid;
     set_index(w, said.index, entry[0]);
@@ -352,9 +379,12 @@ static void for_roce(const struct ni_work *w)
     struct ni_gid_selection found_selection, selection = plain_search;
     const bool user_searches = ni_user_selection(w, &selection);
     const int user_index = selection.index;
-    const bool found =
-        doubtful < 0 && find_selection(w, !user || user_index >= 0, &found_selection);
+    bool found = false;
 
+    if (doubtful < 0 && user)
+        found = find_selection(w, user_index >= 0, &found_selection);
+    else if (doubtful < 0)
+        found = choose_selection(w, true, &found_selection);
     check_gid_families(w);
     if (user || user_searches) /* the user's selection may end after the first right entry */
         w->plan->needs |= NI_NEED_WHOLE_GIDS;
@@ -369,7 +399,7 @@ static void for_roce(const struct ni_work *w)
         set_selection(w, &found_selection);
     else
         leave_selection(w, doubtful, user_searches, user_index);
-    if (selection.index < 0)
+    if (selection.index < 0 && !searches_again(w))
         ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
                   "no index is set, and NCCL before 2.21.5 does not search for one");
     if (selection.index < 0 && (selection.bad_range || selection.no_range))

@@ -60,17 +60,6 @@ static const struct ni_option try_options[] = {
             "given",
     },
     {
-        .name = "nccl",
-        .group = NI_GROUP_SELFTEST,
-        .verbs = TRYING,
-        .traits = NI_OPTION_FILE,
-        .arg = "FILE",
-        .take = ni_take_path,
-        .at = offsetof(struct ni_options, policy.nccl),
-        .help = "the libnccl.so.2 that --try=nccl loads; else the one that a Python of the image "
-                "brings, else the loader's",
-    },
-    {
         .name = "busy",
         .group = NI_GROUP_SELFTEST,
         .verbs = TRYING,

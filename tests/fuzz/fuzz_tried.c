@@ -5,6 +5,8 @@
 
 #include "nccl_init/text.h"
 #include "nccl_init/tried.h"
+#include "nccl_init/tried_nccl.h"
+#include "nccl_init/tried_use.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,28 @@ static void check_errors(const char *errors)
         FUZZ_CHECK(words.p >= errors && words.p + words.n <= errors + strlen(errors), "outside");
 }
 
+static void check_nccl(const char *words, const char *errors)
+{
+    static const struct ni_gpu gpus[] = {{.bdf = {0, 6, 0, 0}}, {.bdf = {0, 7, 0, 0}}};
+    static struct ni_tried_nccl nccl;
+    static struct ni_gpu_uses uses;
+    struct ni_span line;
+
+    if (ni_read_tried_nccl(words, 2, &nccl) == 0) {
+        for (unsigned i = 0; i < 4; i++) {
+            const struct ni_nccl_rank *x = &nccl.rank[i / 2][i % 2];
+
+            FUZZ_CHECK(x->done <= NI_NCCL_STEPS, "a step");
+            FUZZ_CHECK(x->failed == (x->err != 0), "an error");
+            FUZZ_CHECK(x->wrong == 0 || x->done == NI_NCCL_COMPARE, "sums");
+        }
+    }
+    if (ni_read_gpu_uses(words, gpus, 2, &uses) == 0)
+        FUZZ_CHECK(uses.nvml == 0 || !(uses.gpu[0].told || uses.gpu[1].told), "without NVML");
+    while (ni_next_nccl_line(&errors, 1, &line))
+        FUZZ_CHECK(!memchr(line.p, '\n', line.n), "a line");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct ni_tried tried;
@@ -46,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ni_read_tried(words, &tried) == 0)
         check_tried(&tried);
     check_errors(errors);
+    check_nccl(words, errors);
     free(words);
     free(errors);
     return 0;

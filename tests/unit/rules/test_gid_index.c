@@ -377,6 +377,32 @@ static void test_families_differ(void **state)
     }
 }
 
+/* A version that surely searches again when a table changes gets no index, unless its search ends wrong. */
+static void test_version(void **state)
+{
+    (void)state;
+    for (int version = 23007; version <= 23203; version += 98) { /* 2.30.7, 2.31.5, 2.32.3 */
+        node_reset(NULL);
+        node_eth0();
+        node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+        node.inv.nccl_version = version;
+        node_decide();
+        assert_setting("NCCL_IB_GID_INDEX", version < 23102 ? "rule" : "unset",
+                       version < 23102 ? "3" : "");
+        assert_int_equal(picked(0), 3);
+        assert_false(has(NI_F_GID_INDEX_DIFFERS));
+    }
+    node_env("NCCL_IB_GID_INDEX=3");
+    node_decide();
+    assert_setting("NCCL_IB_GID_INDEX", "user", "3");
+    one_hca();
+    gid(0, "10.9.9.9", V2, ALIEN); /* where a search ends */
+    gid(1, "10.0.1.6", V2, OURS);
+    node.inv.nccl_version = 23102;
+    node_decide();
+    assert_int_equal(picked(0), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_users_index_and_search),
         cmocka_unit_test(test_range_beside_index),
         cmocka_unit_test(test_families_differ),
+        cmocka_unit_test(test_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
