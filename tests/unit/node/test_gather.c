@@ -525,6 +525,40 @@ static void test_conf_denied(void **state)
     assert_string_equal(pod.inv.conf[0].file, "/etc/nccl.conf");
 }
 
+/* ---- the library that the user names ---- */
+
+/* The version that the names of files show; nothing is loaded. */
+static void test_named_nccl(void **state)
+{
+    static const struct {
+        const char *named;
+        int version;
+    } cases[] = {
+        {"/usr/lib/libnccl.so.2", 23102},     {"/usr/lib/libnccl.so.2.31.2", 23102},
+        {"/opt/far/libnccl.so", 22809},       {"/opt/py/nvidia/nccl/lib/libnccl.so.2", 23007},
+        {"/opt/loop/libnccl.so.2", 0},        {"/usr/lib/libnccl.so.2.x", 0},
+        {"/none/nvidia/nccl/lib/libnccl", 0}, {"/opt/own/libnccl.so.2", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        pod_reset(NULL);
+        line("f usr/lib/libnccl.so.2.31.2");
+        line("l usr/lib/libnccl.so.2 libnccl.so.2.31.2");
+        line("f usr/local/lib/libnccl.so.2.28.9");
+        line("l opt/far/libnccl.so /usr/local/lib/libnccl.so.2.28.9");
+        line("f opt/py/nvidia_nccl_cu13-2.30.7.dist-info/METADATA");
+        line("f opt/py/nvidia/nccl/lib/libnccl.so.2");
+        line("l opt/loop/libnccl.so.2 libnccl.so.2");
+        line("f opt/own/libnccl.so.2");
+        pod.ask.nccl = cases[i].named;
+        gather();
+        if (pod.inv.nccl_version != cases[i].version)
+            fail_msg("%s: %d", cases[i].named, pod.inv.nccl_version);
+    }
+    pod.ask.nccl = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_conf_files),      cmocka_unit_test(test_conf_homes),
         cmocka_unit_test(test_conf_nvshmem),    cmocka_unit_test(test_conf_rccl),
         cmocka_unit_test(test_conf_denied),     cmocka_unit_test(test_conf_of_other_versions),
+        cmocka_unit_test(test_named_nccl),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
