@@ -296,7 +296,8 @@ static void test_json(void **state)
     (void)state;
     json_t *j = parsed(put_selftest_json);
     const json_t *port = json_array_get(json_object_get(j, "ports"), 0);
-    assert_string_equal(types(j), "schema:i verdict:s size:i bytes:i took_ms:i passed:i ports:a findings:a");
+    assert_string_equal(types(j),
+                        "schema:i verdict:s size:i bytes:i took_ms:i passed:i ports:a findings:a");
     assert_int(j, "schema", NI_JSON_SCHEMA);
     assert_int(j, "size", 64 << 20);
     assert_int(j, "took_ms", 10093);
