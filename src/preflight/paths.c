@@ -357,7 +357,7 @@ bool ni_is_good_pair(const struct ni_pair_result *x)
 }
 
 unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind,
-                         unsigned *ret_control)
+                         uint8_t *ret_control)
 {
     const unsigned control = control_of(x, kind);
     unsigned set = control < NI_MAX_QUEUES ? 1U << control : 0;
@@ -366,7 +366,7 @@ unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind,
         if (x->queue[q].verdict == NI_PATH_SUSPECT &&
             (score_of(x, q) < 0) == (kind == NI_SUSPECTS_FAILED))
             set |= 1U << q;
-    *ret_control = control;
+    *ret_control = (uint8_t)control;
     return set;
 }
 
@@ -440,8 +440,8 @@ static bool is_slow_each_time(const struct ni_pair_result *x, struct ni_pair_res
 {
     const unsigned slow = ways_below(x, q, below);
 
-    of->queue[q].quick_ways |= ~slow;
-    return (slow & ~of->queue[q].quick_ways) != 0;
+    of->queue[q].quick_ways |= (uint8_t)~slow;
+    return (slow & ~(unsigned)of->queue[q].quick_ways) != 0;
 }
 
 /* Judges the queue pairs of a pair by another try. Returns true if enough is known of those that it
@@ -497,7 +497,7 @@ static struct alone find_alone(const struct ni_job *job, const struct ni_pair_re
         alone.best = least > alone.best ? least : alone.best;
     }
     alone.usual = of->pair_median;
-    if (alone.best > 0 && alone.best < alone.usual)
+    if (alone.best > 0 && 2 * alone.best < alone.usual) /* less of a difference may be chance */
         alone.usual = alone.best;
     return alone;
 }

@@ -35,7 +35,7 @@ bool ni_is_good_pair(const struct ni_pair_result *x);
 /* Returns the queue pairs with which a suspected pair is tried again, as bits: its suspects of that
    kind, and one queue pair that was good. */
 unsigned ni_queues_again(const struct ni_pair_result *x, enum ni_suspects kind,
-                         unsigned *ret_control);
+                         uint8_t *ret_control);
 /* Judges what the last round tried again. */
 void ni_settle_paths(struct ni_job *job);
 

@@ -104,7 +104,8 @@ static void note_small(struct ni_streams *streams, unsigned set, int64_t first_n
         if (lane->err != 0)
             continue;
         one->slowest_ns = lane->took_ns > one->slowest_ns ? lane->took_ns : one->slowest_ns;
-        one->late += lane->took_ns - first_ns >= LATE_NS;
+        if (lane->took_ns - first_ns >= LATE_NS)
+            one->late++;
     }
 }
 

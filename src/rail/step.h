@@ -108,11 +108,11 @@ enum ni_path_verdict {
 struct ni_queue_result {
     enum ni_pair_step step; /* NI_PAIR_DONE: all of it passed */
     int err, wc;            /* as those of the pair */
-    unsigned late;          /* of its small writes, how many were sent again on the way */
+    uint16_t late;          /* of its small writes, how many were sent again on the way */
+    uint8_t quick_ways;     /* the ways in which it was not slow in one of its tries alone */
     /* how often its port sent packets again while it moved bulk, and those with it that moved at once */
     unsigned resent;
     enum ni_path_verdict verdict;
-    unsigned quick_ways;           /* the ways in which it was not slow in one of its tries alone */
     int64_t slowest_ns;            /* of its small writes; 0: not measured */
     int64_t write_mbps, read_mbps; /* 0: not measured */
 };
@@ -152,8 +152,8 @@ struct ni_pair_result {
     struct ni_queue_result queue[NI_MAX_QUEUES];
     /* the number + 1 of the result whose queue pairs these are, tried again; 0: they are new */
     unsigned again;
-    unsigned
-        control; /* of these the good one, which shows what both ports can do; NI_MAX_QUEUES: none */
+    /* of these the good one, which shows what both ports can do; NI_MAX_QUEUES: none */
+    uint8_t control;
     /* tried again, its good queue pair lost packets as well: not one path does, but an end */
     bool end_loses;
     bool for_failed;     /* ... for what failed or was late, not for what was slow or sent again */

@@ -191,7 +191,7 @@ static void report_queue(struct ni_queue_result *queue, const struct flow *f, un
         return;
     queue->step = NI_PAIR_DONE;
     if (way == 0)
-        queue->late = late_acks(&net, f, small, &dice);
+        queue->late = (uint16_t)late_acks(&net, f, small, &dice);
     if (net.recovery == ADAPTIVE || net.drops > 0)
         queue->resent += resent_packets(&net, f, MOVE_S / (NI_MAX_QUEUES / NI_PATH_BATCH), &dice);
     *(way == 0 ? &queue->write_mbps : &queue->read_mbps) = (int64_t)(f->rate * MBPS * noise());
