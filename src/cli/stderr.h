@@ -7,6 +7,6 @@
 #include "nccl_init/text.h"
 
 /* Writes a text on standard error, unless nobody reads it. */
-void ni_write_stderr(struct ni_context *ctx, const struct ni_text *text);
+void ni_write_stderr(struct ni_context *ctx, const struct ni_text *line);
 
 #endif

@@ -77,8 +77,10 @@ static bool put_of_entry(struct ni_text *t, const char *entry, size_t n, uint64_
         if (!at || (*at != ',' && at != close))
             return true;
         if (*left < r.n) {
+            const unsigned long long number = r.low + *left;
+
             ni_putn(t, entry, (size_t)(open - entry));
-            ni_putf(t, "%0*llu", r.digits, (unsigned long long)(r.low + *left));
+            ni_putf(t, "%0*llu", r.digits, number);
             ni_putn(t, close + 1, (size_t)(end - close - 1));
             return true;
         }
