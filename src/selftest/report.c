@@ -265,7 +265,8 @@ static const char *verdict_of(const struct ni_selftest *all)
 void ni_put_selftest_answer(struct ni_text *out, const struct ni_view *view,
                             const struct ni_selftest *all)
 {
-    struct ni_text verdict = NI_TEXT(2048), above = NI_TEXT(1024), head = NI_TEXT(512);
+    struct ni_text verdict = NI_TEXT(2048), above = NI_TEXT(1024), head = NI_TEXT(512),
+                   below = ni_long_text();
     const char *word = verdict_of(all);
     enum ni_tint tint = NI_YELLOW;
 
@@ -281,14 +282,17 @@ void ni_put_selftest_answer(struct ni_text *out, const struct ni_view *view,
     put_head(&head, view, all);
     ni_put(&above, "  ");
     ni_put_paragraph(&above, 2, head.buf);
+    if (all->gpu) /* the rates, which no other line has */
+        ni_put_gpu_trial(&below, view, all->gpu);
     ni_put_answer(out, view,
                   &(struct ni_answer){
                       .verdict = verdict.buf,
                       .tint = tint,
                       .above = above.buf,
-                      .below = "",
+                      .below = below.len > 0 ? below.buf + 1 : "", /* it begins a new line */
                       .all = "nccl-init selftest --all",
                   });
+    ni_free_text(&below);
 }
 
 /* Writes one trial: the port, the step that it reached, and what was measured. */

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <sha2.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
 #include "system/caps.h"
 #include "system/process.h"
@@ -314,8 +314,9 @@ static void wait_for_end(pid_t pid, int64_t until_ms, struct ni_wait *wait,
 /* Returns true if the process of that number is of the group, and no zombie. */
 static bool is_of_group(const char *number, pid_t group)
 {
-    char path[64], stat[512], state = 'Z';
-    int of = 0;
+    char path[64], stat[512];
+    struct ni_span state, parent, its;
+    uint64_t of = 0;
 
     if (!ni_is_digit(number[0]) || !ni_format(path, sizeof(path), "/proc/%s/stat", number))
         return false;
@@ -327,9 +328,13 @@ static bool is_of_group(const char *number, pid_t group)
         return false;
     stat[n] = '\0';
     /* its name stands in parentheses and may have any letter (proc_pid_stat(5)) */
-    const char *end = strrchr(stat, ')');
-    return end && sscanf(end, ") %c %*d %d", &state, &of) == 2 && of == group && state != 'Z' &&
-           state != 'X';
+    const char *rest = strrchr(stat, ')');
+    if (!rest)
+        return false;
+    rest++;
+    return ni_word(&rest, &state) && ni_word(&rest, &parent) && ni_word(&rest, &its) &&
+           ni_parse_u64(its, INT32_MAX, &of) == 0 && (pid_t)of == group &&
+           !ni_span_is(state, "Z") && !ni_span_is(state, "X");
 }
 
 /* Returns true if a process of the group is left: one that hangs in the kernel. What only waits for its

@@ -203,10 +203,10 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
     return NULL;
 }
 
-struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *ctx,
-                             struct ibv_comp_channel *channel, int vector)
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+                             struct ibv_comp_channel *channel, int comp_vector)
 {
-    return verbs.create_cq(context, entries, ctx, channel, vector);
+    return verbs.create_cq(context, cqe, cq_context, channel, comp_vector);
 }
 
 int ibv_destroy_cq(struct ibv_cq *cq)

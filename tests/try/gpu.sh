@@ -36,30 +36,30 @@ gpu='selftest --try=gpu'
 
 # shellcheck disable=SC2086 # words
 {
-    tried 0 "healthy, DMA-BUF" "GPU memory, by dma-buf, * 0000:1b:00.0 [0-9]*/* - 0000:43:00.0 - [0-9]*/* GPU memory: 2 of 2 pairs of GPU and port passed; not tried: " -- $gpu
+    tried 0 "healthy, DMA-BUF" "2 of 2 pairs of GPU and port passed; not tried: *GPU memory, by dma-buf, * 0000:1b:00.0 [0-9]*/* - 0000:43:00.0 - [0-9]*/*" -- $gpu
     tried 0 "every pair" "4 of 4 pairs" -- $gpu --pairs=all
     tried 0 "NCCL_DMABUF_ENABLE=0 leaves no way" "gdr.untried: * neither DMA-BUF nor nvidia-peermem" NCCL_DMABUF_ENABLE=0 -- $gpu
     tried 0 "an HCA without DMA-BUF" "neither DMA-BUF nor nvidia-peermem" HCA_DMABUF=0 -- $gpu
     PEERMEM=1
     export PEERMEM
-    tried 0 "healthy, peer memory" "GPU memory, by peermem, *2 of 2 pairs" CUDA_FAULT=nodmabuf HCA_PEERMEM=1 -- $gpu
-    tried 0 "by the user's choice" "GPU memory, by peermem, *2 of 2 pairs" NCCL_DMABUF_ENABLE=0 HCA_PEERMEM=1 -- $gpu
+    tried 0 "healthy, peer memory" "2 of 2 pairs*GPU memory, by peermem, " CUDA_FAULT=nodmabuf HCA_PEERMEM=1 -- $gpu
+    tried 0 "by the user's choice" "2 of 2 pairs*GPU memory, by peermem, " NCCL_DMABUF_ENABLE=0 HCA_PEERMEM=1 -- $gpu
     tried 1 "peer memory is refused" "step \`register\` by peermem: EFAULT" CUDA_FAULT=nodmabuf -- $gpu
     unset PEERMEM
-    tried 1 "the export is refused" "gdr.tried.failed: 0000:1b:00.0 mlx5_0/1, 0000:43:00.0 mlx5_1/1 step \`export\` by dma-buf: CUDA error 801 (not supported)" \
+    tried 1 "the export is refused" "gdr.tried.failed: 0000:1b:00.0 mlx5_0/1, 0000:43:00.0 mlx5_1/1: step \`export\` by dma-buf: CUDA error 801 (not supported)" \
         CUDA_FAULT=export -- $gpu
     tried 1 "the registration is refused" "gdr.tried.failed: * step \`register\` by dma-buf: ENOMEM" HCA_REG=errno=12,on=gpu -- $gpu
     wrong='8192 of 1048576 bytes are wrong, in a second buffer, too; the first is at 12288, where those of 20480 are'
-    tried 1 "a page is swapped, for one GPU" "gdr.tried.bytes: 0000:43:00.0 mlx5_1/1 step \`host-to-gpu\` by dma-buf: $wrong *1 of 2 pairs" \
+    tried 1 "a page is swapped, for one GPU" "gdr.tried.bytes: 0000:43:00.0 mlx5_1/1: step \`host-to-gpu\` by dma-buf: $wrong *1 of 2 pairs" \
         CUDA_FAULT=swap@0000:43:00.0 -- $gpu
-    tried 1 "a write lands 4 KiB off" "gdr.tried.bytes: 0000:1b:00.0 mlx5_0/1 * the first is at 4096, where those of 0 are" \
+    tried 1 "a write lands 4 KiB off" "gdr.tried.bytes: 0000:1b:00.0 mlx5_0/1: * the first is at 4096, where those of 0 are" \
         CUDA_FAULT=shift@0000:1b:00.0 -- $gpu
     tried 1 "a page is swapped by the HCA" "gdr.tried.bytes: * step \`host-to-gpu\` *, where those of 20480 are" HCA_GPU=swap -- $gpu
-    tried 0 "late bytes are not wrong" "warning: gdr.tried.late: 0000:1b:00.0 mlx5_0/1 by dma-buf*1 of 2 pairs" CUDA_FAULT=late@0000:1b:00.0 -- $gpu
+    tried 0 "late bytes are not wrong" "warning: gdr.tried.late: 0000:1b:00.0 mlx5_0/1: by dma-buf*1 of 2 pairs" CUDA_FAULT=late@0000:1b:00.0 -- $gpu
     tried 0 "nor those of a late HCA" "warning: gdr.tried.late: *0 of 2 pairs" HCA_GPU=late -- $gpu
-    tried 1 "a crash of one GPU's process" "gdr.tried.failed: 0000:1b:00.0 mlx5_0/1 step \`host-to-gpu\`: its process dies by signal 11*1 of 2 pairs" \
+    tried 1 "a crash of one GPU's process" "gdr.tried.failed: 0000:1b:00.0 mlx5_0/1: step \`host-to-gpu\`: its process dies by signal 11*1 of 2 pairs" \
         CUDA_FAULT=crash@0000:1b:00.0 -- $gpu
-    tried 1 "and its next pair goes on" "0000:1b:00.0 mlx5_0/1, 0000:1b:00.0 mlx5_1/1 *2 of 4 pairs" CUDA_FAULT=crash@0000:1b:00.0 -- $gpu --pairs=all
+    tried 1 "and its next pair goes on" "0000:1b:00.0 mlx5_0/1, 0000:1b:00.0 mlx5_1/1: *2 of 4 pairs" CUDA_FAULT=crash@0000:1b:00.0 -- $gpu --pairs=all
     tried 0 "a hang" "gdr.untried: * 0000:43:00.0 mlx5_1/1: it hung, or was not done, at step \`host-to-gpu\` when the deadline came*1 of 2 pairs" \
         CUDA_FAULT=hang@0000:43:00.0 -- $gpu --deadline=8
     tried 0 "no memory" "gdr.untried: * 0000:1b:00.0 mlx5_0/1: the GPU: it has too little free memory" CUDA_FAULT=full -- $gpu
