@@ -8,6 +8,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
+#include "preflight/hosts.h"
 #include "preflight/job.h"
 #include "preflight/paths.h"
 #include "print/words.h"
@@ -116,17 +117,22 @@ static void put_kept(struct ni_text *to, const struct ni_job *job, enum ni_outco
     }
 }
 
-/* Returns the node of the pod, if it is a name that a shell takes as it is: it is what the pod says. */
-static const char *node_of(const struct ni_job *job, unsigned rank)
+/* Puts the node of a pod: what the pod says, or Slurm, whose steps run on the node itself, of one that never
+   came. Nothing is put that a shell would not take as it is. */
+static void put_node(struct ni_text *to, const struct ni_job *job, unsigned rank)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
     const struct ni_pod *pod = &job->pod[rank];
-    /* a step of Slurm runs on the node itself */
-    const char *name = strcmp(job->source, "slurm") == 0 ? pod->host : pod->node;
-    const bool plain = name[0] && name[0] != '-' && name[strspn(name, letters)] == '\0';
+    const bool slurm = strcmp(job->source, "slurm") == 0;
+    struct ni_text name = NI_TEXT(NI_POD_NAME);
 
-    return pod->here && plain ? name : NULL;
+    if (slurm && !pod->here && job->hosts)
+        ni_put_host_of(&name, job->hosts, rank);
+    else if (pod->here)
+        ni_put(&name, slurm ? pod->host : pod->node);
+    if (!name.cut && name.buf[0] != '-' && name.buf[strspn(name.buf, letters)] == '\0')
+        ni_put(to, name.buf);
 }
 
 /* Puts the command that keeps the next attempt off the nodes of some pods, with `before` in front;
@@ -138,15 +144,17 @@ static void put_off_command(struct ni_text *to, const struct ni_job *job,
     unsigned n = 0;
 
     for (unsigned p = 0; p < job->ranks; p++) {
-        const char *node = is(job, p) ? node_of(job, p) : NULL;
+        struct ni_text node = NI_TEXT(NI_POD_NAME);
 
-        if (!node || to->len + strlen(node) + 32 > to->cap)
+        if (is(job, p))
+            put_node(&node, job, p);
+        if (node.len == 0 || to->len + node.len + 32 > to->cap)
             continue;
         if (n == 0)
             ni_putf(to, "%s%s", before, slurm ? "sbatch --exclude=" : "kubectl cordon ");
         else
             ni_put(to, slurm ? "," : " ");
-        ni_put(to, node);
+        ni_put(to, node.buf);
         n++;
     }
 }
