@@ -6,6 +6,7 @@
            function returns so; hang=FUNCTION, die=FUNCTION (of rank 1); wrong: sums of rank 1 are off from byte 4096 on;
            noise: lines that are none of NCCL's; mode=3 mig=1 processes=2 used=100 free=50: what NVML says; nvml=9 */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -254,6 +255,9 @@ static int swap(const char *from, char *to, size_t n)
     size_t out = 0, in = 0;
 
     while (out < n || in < n) {
+        struct pollfd p = {.fd = other, .events = (short)(POLLIN | (out < n ? POLLOUT : 0))};
+
+        (void)poll(&p, 1, -1);
         const ssize_t a =
             out < n ? send(other, from + out, n - out, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
         const ssize_t b = in < n ? recv(other, to + in, n - in, MSG_DONTWAIT) : 0;

@@ -21,7 +21,7 @@ helped() {
     faults=$1
     shift
     status=0
-    LD_LIBRARY_PATH=$dir/lib FALSE=$faults timeout 60 "$bin-try" "$version" "$@" >"$dir/said" 2>"$dir/errors" || status=$?
+    LD_LIBRARY_PATH=$dir/lib FALSE=$faults timeout 120 "$bin-try" "$version" "$@" >"$dir/said" 2>"$dir/errors" || status=$?
     words=$(sed -E '/^at /d; s/^(done .*) [0-9]+$/\1/' "$dir/said" | tr '\n' ';')
 }
 
@@ -36,7 +36,7 @@ helped "nvml=9" gpus $bus
 same "no driver" "version $version;nvml 9;end;" "$words"
 
 # ---- NCCL ----
-helped "" nccl - 20000 $bus==mlx5_0:1
+helped "" nccl - 60000 $bus==mlx5_0:1
 same "status" 0 "$status"
 for rank in 0 1; do
     for step in load gpu memory id join connect sum compare leave; do
@@ -47,33 +47,33 @@ matches "the library" "*;library 0 22809 */libnccl.so.2;*" "$words"
 matches "two nodes" "*0 vm:*NCCL_HOSTID set by environment to nccl-init-try-0*" "$(cat "$dir/errors")"
 matches "two nodes" "*0 vm:*NCCL_HOSTID set by environment to nccl-init-try-1*" "$(cat "$dir/errors")"
 matches "the GPU's HCAs" "*NCCL_IB_HCA set to =mlx5_0:1*" "$(cat "$dir/errors")"
-helped "" nccl - 20000 0000:06:00.0 0000:07:00.0 0000:08:00.0
+helped "" nccl - 60000 0000:06:00.0 0000:07:00.0 0000:08:00.0
 same "three GPUs" "6 6" "$(grep -c 'leave [0-9]' "$dir/said") $(grep -c '^[012] vm.*HOSTID' "$dir/errors")"
 
-helped "cuInit=100" nccl - 20000 $bus
+helped "cuInit=100" nccl - 60000 $bus
 same "cuInit" "failed 0 0 gpu cuInit 100;failed 0 1 gpu cuInit 100;" "$(grep ^failed "$dir/said" | sort | tr '\n' ';')"
-helped "cuDevicePrimaryCtxRetain=2" nccl - 20000 $bus
+helped "cuDevicePrimaryCtxRetain=2" nccl - 60000 $bus
 matches "no GPU memory" "*;failed 0 ? gpu cuDevicePrimaryCtxRetain 2;*" "$words"
-helped "ncclCommInitRank=5" nccl - 20000 $bus
+helped "ncclCommInitRank=5" nccl - 60000 $bus
 matches "refused" "*;failed 0 0 join ncclCommInitRank 5;*" "$words"
 matches "why" "*NCCL WARN Failed to initialize any NET plugin*" "$(cat "$dir/errors")"
-helped "wrong" nccl - 20000 $bus
+helped "wrong" nccl - 60000 $bus
 matches "wrong sums" "*;wrong 0 1 4193280 4096;failed 0 1 compare sums 84;*" "$words"
-helped "die=ncclCommInitRank" nccl - 20000 $bus
+helped "die=ncclCommInitRank" nccl - 60000 $bus
 matches "a rank dies: the other is stopped" "*;died 0 1 11;stopped 0 0;end;" "$words"
 begin=$(date +%s)
 helped "hang=ncclAllReduce" nccl - 1500 $bus
 matches "a rank hangs" "*;stopped 0 0;stopped 0 1;end;" "$words"
 same "at the deadline" 1 "$(($(date +%s) - begin < 5))"
-helped "noise" nccl - 20000 $bus
+helped "noise" nccl - 60000 $bus
 matches "noise of a library" "*;done 0 0 leave;*" "$words"
 same "noise: each line is of the pair" "" "$(grep -v '^0 ' "$dir/errors")"
-helped "" nccl "$dir/none.so" 20000 $bus
+helped "" nccl "$dir/none.so" 60000 $bus
 matches "a library that is not there" "*;unloaded $dir/none.so: cannot open shared object file: No such file or directory;failed 0 0 load dlopen 79;*" "$words"
-helped "" nccl "$dir/said" 20000 $bus
+helped "" nccl "$dir/said" 60000 $bus
 matches "no library" "*;unloaded $dir/said: *;failed 0 0 load dlopen 79;*" "$words"
 rm "$dir/lib/libcuda.so.1"
-helped "" nccl - 20000 $bus
+helped "" nccl - 60000 $bus
 matches "no libcuda" "*;unloaded libcuda.so.1: *;failed 0 0 gpu dlopen 79;*" "$words"
 rm "$dir/lib/libnvidia-ml.so.1"
 helped "" gpus $bus
