@@ -41,7 +41,7 @@ LIST = ROOT / "tests/cli/commands.list"
 PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "k8s/README.md",
          *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^( *)```(\w*)$")
-SAMPLE = re.compile(r"nccl-init .*(--root tests/nodes/|log tests/log/)")
+SAMPLE = re.compile(r"nccl-init .*(--root tests/nodes/|log (--all )?tests/log/)")
 # Outside of blocks that name their kind, a command must not hide.
 HIDDEN = re.compile(r"^    (\$ )?(\./dev|nccl-init|nccl-init-hook|ctest|journalctl|crun|kubectl|oc|helm|build/static/\S+) ")
 

@@ -125,7 +125,7 @@ for program in with strong; do
     same "$program: --termination-log where the user may not write" "125 " "$? $(cat "$dir/closed/log")"
 done
 echo NCCL_IB_DISABLE=0 >"$dir/open/nccl.conf"
-out=$(given NCCL_CONF_FILE="$dir/open/nccl.conf" with plan 2>&1)
+out=$(given NCCL_CONF_FILE="$dir/open/nccl.conf" with plan --all 2>&1)
 matches "a conf file that the user may read counts" "*$dir/open/nccl.conf, rule ib.disable*" "$out"
 
 # ---- what is handed on ---------------------------------------------------------------------------

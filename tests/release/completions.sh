@@ -33,7 +33,7 @@ nccl-init env --format=|docker json k8s nccl.conf sh
 nccl-init env --format |docker json k8s nccl.conf sh
 nccl-init env --mode=rdma --format n|nccl.conf
 nccl-init --mode=r|rdma
-nccl-init --require=rdma,g|gdr gpus
+nccl-init --require=rdma,g|gdr gdr-tried gpus
 nccl-init run --require gdr,ra|rails
 nccl-init run --for ucx,|all gloo mooncake nccl nixl nvshmem torchcomms vllm
 nccl-init --sockets=l|lo
