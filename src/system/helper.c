@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "nccl_init/base.h"
@@ -353,6 +354,22 @@ static bool is_any_left(pid_t group)
     return any;
 }
 
+/* Returns true if a process of the group is left when a driver had the time to tear it down: for eight
+   processes with a GPU's context each this takes half a second and more. */
+static bool stays(pid_t group)
+{
+    enum { TEAR_DOWN_MS = 5000 };
+    static const struct timespec nap = {.tv_nsec = 10000000};
+    const int64_t until = ni_now_ms() + TEAR_DOWN_MS;
+
+    while (is_any_left(group)) {
+        if (ni_now_ms() >= until)
+            return true;
+        (void)nanosleep(&nap, NULL);
+    }
+    return false;
+}
+
 /* Starts the helper and sees it through. */
 static void run(struct ends *e, const struct ni_helper_task *task, struct ni_helper_result *ret)
 {
@@ -375,7 +392,7 @@ static void run(struct ends *e, const struct ni_helper_task *task, struct ni_hel
     if (pid > 0 && wait_for_exec(e, until, &wait, ret) && listen_to(e, until, &wait, ret))
         wait_for_end(pid, until, &wait, ret);
     ni_children_end(&children, pid);
-    ret->left = is_any_left(pid);
+    ret->left = stays(pid);
     ni_wait_end(&wait); /* a signal that came meanwhile may end the program here */
 }
 
