@@ -295,7 +295,8 @@ static const struct demand {
     {NI_REQUIRE_MEMLOCK, NI_F_REQUIRE_MEMLOCK, "memlock", NULL, NULL},
     {NI_REQUIRE_SELFTEST, NI_F_REQUIRE_SELFTEST, "selftest", "--selftest=require", NULL},
     {NI_REQUIRE_PREFLIGHT, NI_F_REQUIRE_PREFLIGHT, "preflight", "--preflight=require", NULL},
-    {NI_REQUIRE_GDR_TRIED, NI_F_REQUIRE_GDR_TRIED, "gdr-tried", NULL, NULL},
+    /* what was tried must also be what NCCL uses */
+    {NI_REQUIRE_GDR_TRIED, NI_F_REQUIRE_GDR_TRIED, "gdr-tried", NULL, has_gdr},
 };
 
 /* Demands that need RDMA, and demands that the plan alone decides. */
@@ -376,7 +377,7 @@ void ni_rule_require(const struct ni_work *w)
     refuse_unclear(w);
     if (require & NI_REQUIRE_RAILS)
         w->plan->needs |= NI_NEED_PFS;
-    if (require & NI_REQUIRE_GDR) {
+    if (require & BY_GDR) {
         w->plan->needs |= NI_NEED_ALL_GDR;
         ni_want_numa(w);
         ni_want_bandwidth(w);

@@ -298,10 +298,24 @@ static void conclude(struct ni_context *ctx, bool passes, bool any, const char *
         ni_refuse_demand(&ctx->work, NI_REQUIRE_SELFTEST, how);
 }
 
+/* Says how the trial of GPU memory went, and lets the plan follow it. A proof that is demanded is not
+   there, either, if the trial could not be made: all is NULL. */
+static void conclude_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
+{
+    struct ni_text how = NI_TEXT(2 * NI_REASON);
+    const bool passes = ni_gpus_pass(all, &how);
+
+    conclude(ctx, passes, !all || all->n > 0, how.buf);
+    if (!passes || all->n == 0)
+        ni_refuse_demand(&ctx->work, NI_REQUIRE_GDR_TRIED, how.buf);
+    if (all) /* behind the refusal, which stands: the plan that follows would refuse for a later reason */
+        ni_follow_gpus(ctx, all);
+}
+
 const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
 {
     struct ni_text how = NI_TEXT(NI_REASON), image = NI_TEXT(2 * NI_REASON),
-                   gpu = NI_TEXT(2 * NI_REASON), nccl = NI_TEXT(2 * NI_REASON);
+                   nccl = NI_TEXT(2 * NI_REASON);
     const bool wants = ni_wants_trials(&ctx->work);
     struct ni_selftest all;
 
@@ -319,14 +333,8 @@ const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
 
         conclude(ctx, passes, all.image->n > 0, image.buf);
     }
-    if (all.gpu) {
-        const bool passes = ni_gpus_pass(all.gpu, &gpu);
-
-        ni_follow_gpus(ctx, all.gpu);
-        conclude(ctx, passes, all.gpu->n > 0, gpu.buf);
-        if (!passes || all.gpu->n == 0)
-            ni_refuse_demand(&ctx->work, NI_REQUIRE_GDR_TRIED, gpu.buf);
-    }
+    if (wants && ni_tries(&ctx->options, NI_TRY_GPU))
+        conclude_gpus(ctx, all.gpu);
     if (all.nccl) {
         const bool passes = ni_nccl_passes(all.nccl, &nccl);
 
