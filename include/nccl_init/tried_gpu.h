@@ -15,18 +15,19 @@ enum { NI_MAX_PAIRS = 128 };
 
 /* The steps of a pair, in their order. */
 enum ni_gdr_step {
-    NI_GDR_CONTEXT,  /* of the GPU: cuInit, the device, its primary context */
-    NI_GDR_OPEN,     /* the HCA found, opened and asked */
-    NI_GDR_PORT,     /* ACTIVE; its GID */
-    NI_GDR_HOST,     /* host memory allocated and registered */
-    NI_GDR_CONNECT,  /* queue pairs: two that talk to each other, one that talks to itself */
-    NI_GDR_ALLOCATE, /* GPU memory */
-    NI_GDR_EXPORT,   /* its DMA-BUF descriptor */
-    NI_GDR_REGISTER, /* with the HCA */
-    NI_GDR_IN,       /* RDMA WRITE from host to GPU, flushed, compared */
-    NI_GDR_READ,     /* RDMA READ from GPU to host, compared */
-    NI_GDR_OUT,      /* RDMA WRITE from GPU to host, compared */
-    NI_GDR_ACROSS,   /* RDMA WRITE from GPU memory to GPU memory, flushed, compared */
+    NI_GDR_CONTEXT,   /* of the GPU: cuInit, the device, its primary context */
+    NI_GDR_OPEN,      /* the HCA found, opened and asked */
+    NI_GDR_PORT,      /* ACTIVE; its GID */
+    NI_GDR_HOST,      /* host memory allocated and registered */
+    NI_GDR_CONNECT,   /* queue pairs: two that talk to each other, one that talks to itself */
+    NI_GDR_PORT_DATA, /* RDMA WRITE from host to host, compared */
+    NI_GDR_ALLOCATE,  /* GPU memory */
+    NI_GDR_EXPORT,    /* its DMA-BUF descriptor */
+    NI_GDR_REGISTER,  /* with the HCA */
+    NI_GDR_IN,        /* RDMA WRITE from host to GPU, flushed, compared */
+    NI_GDR_READ,      /* RDMA READ from GPU to host, compared */
+    NI_GDR_OUT,       /* RDMA WRITE from GPU to host, compared */
+    NI_GDR_ACROSS,    /* RDMA WRITE from GPU memory to GPU memory, flushed, compared */
     NI_GDR_RATE,
     NI_GDR_DONE,
     NI_GDR_STEPS
@@ -49,10 +50,11 @@ struct ni_tried_pair {
     enum ni_gdr_step step; /* the step that failed; NI_GDR_DONE */
     enum ni_gdr_way way;
     int err, wc, cuda, died; /* errno; status of a completion; CUresult; signal; 0: none */
-    /* wrong bytes of a second buffer: how many of how many, where, what is there (-1: nothing of it) */
+    /* wrong bytes, twice: how many of how many, where, what is there (-1: nothing of it) */
     uint64_t wrong, of, first;
     int64_t holds;
     unsigned late; /* so many times bytes were right only when they were looked at again */
+    uint64_t once; /* so many bytes stayed wrong, and were right when they were moved again */
     int64_t in_mbps, out_mbps, took_us;
     /* of NI_GDR_CONTEXT only */
     int64_t mode, driver; /* compute mode; cuDriverGetVersion */

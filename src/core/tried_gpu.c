@@ -11,13 +11,21 @@
 #include "nccl_init/text.h"
 
 static const char *const steps[NI_GDR_STEPS] = {
-    [NI_GDR_CONTEXT] = "context", [NI_GDR_OPEN] = "open",
-    [NI_GDR_PORT] = "port",       [NI_GDR_HOST] = "host-memory",
-    [NI_GDR_CONNECT] = "connect", [NI_GDR_ALLOCATE] = "gpu-memory",
-    [NI_GDR_EXPORT] = "export",   [NI_GDR_REGISTER] = "register",
-    [NI_GDR_IN] = "host-to-gpu",  [NI_GDR_READ] = "gpu-to-host-read",
-    [NI_GDR_OUT] = "gpu-to-host", [NI_GDR_ACROSS] = "gpu-to-gpu",
-    [NI_GDR_RATE] = "rate",       [NI_GDR_DONE] = "done",
+    [NI_GDR_CONTEXT] = "context",
+    [NI_GDR_OPEN] = "open",
+    [NI_GDR_PORT] = "port",
+    [NI_GDR_HOST] = "host-memory",
+    [NI_GDR_CONNECT] = "connect",
+    [NI_GDR_PORT_DATA] = "host-to-host",
+    [NI_GDR_ALLOCATE] = "gpu-memory",
+    [NI_GDR_EXPORT] = "export",
+    [NI_GDR_REGISTER] = "register",
+    [NI_GDR_IN] = "host-to-gpu",
+    [NI_GDR_READ] = "gpu-to-host-read",
+    [NI_GDR_OUT] = "gpu-to-host",
+    [NI_GDR_ACROSS] = "gpu-to-gpu",
+    [NI_GDR_RATE] = "rate",
+    [NI_GDR_DONE] = "done",
 };
 
 static const char *const ways[NI_WAYS] = {
@@ -61,19 +69,13 @@ static const struct {
     size_t at, size;
     uint64_t most;
 } keys[] = {
-    KEY("err", err, 4095),
-    KEY("wc", wc, 255),
-    KEY("cuda", cuda, 9999),
-    KEY("died", died, 127),
-    KEY("wrong", wrong, INT64_MAX),
-    KEY("of", of, INT64_MAX),
-    KEY("first", first, INT64_MAX),
-    KEY("late", late, 255),
-    KEY("in", in_mbps, INT32_MAX),
-    KEY("out", out_mbps, INT32_MAX),
-    KEY("us", took_us, INT64_MAX),
-    KEY("mode", mode, 255),
-    KEY("driver", driver, INT32_MAX),
+    KEY("err", err, 4095),           KEY("wc", wc, 255),
+    KEY("cuda", cuda, 9999),         KEY("died", died, 127),
+    KEY("wrong", wrong, INT64_MAX),  KEY("of", of, INT64_MAX),
+    KEY("first", first, INT64_MAX),  KEY("late", late, 255),
+    KEY("once", once, INT64_MAX),    KEY("in", in_mbps, INT32_MAX),
+    KEY("out", out_mbps, INT32_MAX), KEY("us", took_us, INT64_MAX),
+    KEY("mode", mode, 255),          KEY("driver", driver, INT32_MAX),
 };
 
 static int take_number(struct ni_span key, struct ni_span value, struct ni_tried_pair *ret)

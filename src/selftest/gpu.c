@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/board.h"
 #include "cli/context.h"
@@ -28,6 +29,7 @@
 #include "rail/step.h"
 #include "rules/chosen.h"
 #include "rules/decide.h"
+#include "rules/gdr.h"
 #include "rules/rules.h"
 #include "selftest/try.h"
 #include "system/helper.h"
@@ -70,9 +72,12 @@ static void number(struct ni_gpu_trial *all)
             continue;
         while (all->gpu[g] != p->gpu)
             g++;
-        if (all->number[g] < 0)
-            all->number[g] = (int)all->n_asked_gpu++;
-        p->number = (int)all->n_asked++;
+        if (all->number[g] < 0) {
+            all->number[g] = (int)all->n_asked_gpu;
+            all->n_asked_gpu++;
+        }
+        p->number = (int)all->n_asked;
+        all->n_asked++;
     }
 }
 
@@ -120,6 +125,8 @@ void ni_leave_gpus(const struct ni_inventory *inv, const struct ni_gpu_uses *use
         struct ni_text why = NI_TEXT(NI_REASON), no = NI_TEXT(NI_REASON);
         char bdf[NI_BDF_TEXT];
 
+        if (p->why[0])
+            continue;
         if (inv->gpu[p->gpu].amd)
             ni_put(&no, "AMD's GPUs are not tried yet");
         else if (unclear[0])
@@ -143,7 +150,7 @@ struct judging {
     struct ni_gpu_trial *all;
 };
 
-/* What CUDA's errors mean before anything is moved (cuda.h, CUresult). */
+/* What CUDA's errors mean (cuda.h, CUresult). */
 static const struct {
     int cuda;
     const char *why;
@@ -152,6 +159,7 @@ static const struct {
     {46, "another process has it (compute mode EXCLUSIVE_PROCESS)"},
     {100, "CUDA finds no GPU in this process; is CUDA_VISIBLE_DEVICES right?"},
     {101, "CUDA does not show it to this process; is CUDA_VISIBLE_DEVICES right?"},
+    {214, "CUDA reports an ECC error that could not be corrected (214)"},
     {802, "CUDA is not ready (802); on HGX nodes the Fabric Manager must run"},
     {803, "libcuda does not fit the driver (803)"},
     {805, "the MPS server refuses it (805)"},
@@ -189,20 +197,43 @@ static void put_no_context(struct ni_text *t, const struct judging *g, int gpu, 
         ni_putf(t, "CUDA dies by signal %d while it makes a context", x->died);
     else if (x->cuda)
         put_cuda_error(t, x->cuda);
+    else if (x->err)
+        ni_put(t, "CUDA ends its process while it makes a context");
     else
         ni_put(t, x->mode == 2 ? "its compute mode is PROHIBITED" : "it has no context");
+}
+
+/* Puts why a step failed. */
+static void put_cause(struct ni_text *t, const struct ni_tried_pair *x)
+{
+    const char *status = ni_wc_name(x->wc);
+
+    if (x->died)
+        ni_putf(t, "its process dies by signal %d", x->died);
+    else if (x->cuda)
+        ni_putf(t, "CUDA error %d%s", x->cuda, x->cuda == 801 ? " (not supported)" : "");
+    else if (x->wc)
+        ni_putf(t, "status %d (%s)", x->wc, status ? status : "completion error");
+    else if (x->err == ETIMEDOUT)
+        ni_put(t, "the HCA returns no completion");
+    else if (x->err == EBADMSG)
+        ni_put(t, "wrong bytes");
+    else
+        ni_put(t, NI_ERRNO(x->err));
 }
 
 /* Puts what else than the access to GPU memory is at fault; nothing: it is that, or nothing is. */
 static void put_other_cause(struct ni_text *t, const struct judging *g,
                             const struct ni_tried_pair *x)
 {
-    /* GPU memory does not count against the limit, but the stand-ins' does */
-    const bool pins = x->step == NI_GDR_HOST || x->step == NI_GDR_CONNECT ||
-                      (x->step == NI_GDR_REGISTER && x->way == NI_WAY_PEERMEM);
+    /* GPU memory does not count against the limit */
+    const bool pins = x->step == NI_GDR_HOST || x->step == NI_GDR_CONNECT;
 
-    if (pins && (x->err == ENOMEM || x->err == EPERM) && g->all->memlock >= 0 &&
-        g->all->memlock < NI_UNLIMITED) {
+    if (x->step == NI_GDR_CONTEXT) {
+        ni_put(t, "its GPU could not be opened again: ");
+        put_cause(t, x);
+    } else if (pins && (x->err == ENOMEM || x->err == EPERM) && g->all->memlock >= 0 &&
+               g->all->memlock < NI_UNLIMITED) {
         ni_put(t, "no memory could be pinned without capabilities: ");
         ni_put_bytes(t, g->all->memlock);
         ni_put(t, " can be locked");
@@ -211,14 +242,18 @@ static void put_other_cause(struct ni_text *t, const struct judging *g,
                 ni_gdr_step_text(x->step));
     } else if (x->died == SIGKILL || x->died == SIGSYS) {
         ni_putf(t, "its process was killed by signal %d", x->died);
-    } else if (x->step == NI_GDR_ALLOCATE && x->cuda) {
-        ni_put(t, "the GPU: ");
+    } else if (x->cuda && x->step != NI_GDR_EXPORT) { /* the HCA has no part in CUDA's own copies */
+        ni_putf(t, "step `%s`: the GPU: ", ni_gdr_step_text(x->step));
         put_cuda_error(t, x->cuda);
+    } else if (x->err == ETIME) {
+        ni_putf(t, "step `%s`: too slow to be tried: the data did not move within seconds",
+                ni_gdr_step_text(x->step));
     } else if (x->step < NI_GDR_EXPORT && x->died) {
         ni_putf(t, "step `%s`: its process died by signal %d", ni_gdr_step_text(x->step), x->died);
     } else if (x->step < NI_GDR_EXPORT) {
-        ni_putf(t, "step `%s` of the port itself: %s (--try=ports)", ni_gdr_step_text(x->step),
-                NI_ERRNO(x->err));
+        ni_putf(t, "step `%s` of the port itself: ", ni_gdr_step_text(x->step));
+        put_cause(t, x);
+        ni_put(t, " (--try=ports)");
     } else if (x->step == NI_GDR_EXPORT && x->way == NI_WAY_NONE && !x->died) {
         ni_put(t, "NCCL has no way to GPU memory here: neither DMA-BUF nor nvidia-peermem");
     }
@@ -227,28 +262,18 @@ static void put_other_cause(struct ni_text *t, const struct judging *g,
 /* Puts what failed. */
 static void put_failure(struct ni_text *t, const struct ni_tried_pair *x)
 {
-    const char *status = ni_wc_name(x->wc);
-
     ni_putf(t, "step `%s`", ni_gdr_step_text(x->step));
     if (x->way != NI_WAY_NONE)
         ni_putf(t, " by %s", ni_gdr_way_text(x->way));
-    if (x->died)
-        ni_putf(t, ": its process dies by signal %d", x->died);
-    else if (x->cuda)
-        ni_putf(t, ": CUDA error %d%s", x->cuda, x->cuda == 801 ? " (not supported)" : "");
-    else if (x->wc)
-        ni_putf(t, ": status %d (%s)", x->wc, status ? status : "completion error");
-    else if (x->err == ETIMEDOUT)
-        ni_put(t, ": the HCA returns no completion");
-    else
-        ni_putf(t, ": %s", NI_ERRNO(x->err));
+    ni_put(t, ": ");
+    put_cause(t, x);
 }
 
 static void put_wrong(struct ni_text *t, const struct ni_tried_pair *x)
 {
     ni_putf(t,
-            "step `%s` by %s: %llu of %llu bytes are wrong, in a second buffer, too; the first is "
-            "at %llu",
+            "step `%s` by %s: %llu of %llu bytes are wrong, also when they are moved again; the "
+            "first is at %llu",
             ni_gdr_step_text(x->step), ni_gdr_way_text(x->way), (unsigned long long)x->wrong,
             (unsigned long long)x->of, (unsigned long long)x->first);
     if (x->holds >= 0)
@@ -312,10 +337,18 @@ static void judge_told(const struct judging *g, struct ni_gpu_pair *p)
         report_pair(g, p, NI_F_GDR_TRIED_FAILED, NI_GPU_FAILED, t.buf);
         return;
     }
+    if (x->once > 0) {
+        ni_putf(&t,
+                "by %s, %llu bytes were wrong once, also when they were looked at again; they were "
+                "right when they were moved again",
+                ni_gdr_way_text(x->way), (unsigned long long)x->once);
+        report_pair(g, p, NI_F_GDR_TRIED_LATE, NI_GPU_LATE, t.buf);
+        return;
+    }
     if (x->late > 0) {
         ni_putf(&t,
                 "by %s, bytes that a completion and a flush had announced were there only when "
-                "they were looked at again, or in a second buffer",
+                "they were looked at again",
                 ni_gdr_way_text(x->way));
         report_pair(g, p, NI_F_GDR_TRIED_LATE, NI_GPU_LATE, t.buf);
         return;
@@ -410,6 +443,42 @@ static void find_slow(const struct judging *g)
     }
 }
 
+/* Reports the first reason why pairs were not tried. */
+static void report_untried(const struct ni_work *w, struct ni_gpu_trial *all)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < all->n; i++)
+        any = any || all->pair[i].verdict != NI_GPU_UNTRIED;
+    if (all->left_out > 0 && !all->untried[0]) {
+        struct ni_text t = ni_text_on(all->untried, sizeof(all->untried));
+
+        ni_putf(&t, "%u pairs beyond the first %d were left out", all->left_out, NI_MAX_PAIRS);
+    }
+    if (all->untried[0])
+        ni_report(w->f, NI_F_GDR_UNTRIED, "--try=gpu", "GPU memory was not tried%s: %s",
+                  any ? " with all pairs" : "", all->untried);
+}
+
+/* Leaves out pairs with a GID index that NCCL's libibverbs has not: a port's table has 256 entries at
+   most (include/rdma/ib_verbs.h gid_tbl_len; the attribute of a queue pair has 8 bits). */
+static void leave_indices(const struct ni_work *w, struct ni_gpu_trial *all)
+{
+    for (unsigned i = 0; i < all->n; i++) {
+        struct ni_gpu_pair *p = &all->pair[i];
+        struct ni_rail rail;
+
+        ni_describe_rail(w, p->port, &rail);
+        if (rail.index <= UINT8_MAX)
+            continue;
+        struct ni_text why = NI_TEXT(NI_REASON);
+        ni_putf(&why, "%s has no GID at index %d (NCCL_IB_GID_INDEX)",
+                ni_port_name(w->inv, p->port).text, rail.index);
+        leave_untried(all, p, why.buf);
+    }
+    number(all);
+}
+
 void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,
                    struct ni_gpu_trial *all)
 {
@@ -440,9 +509,7 @@ void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,
     for (unsigned i = 0; i < all->n; i++)
         judge_pair(&g, i, why.buf);
     find_slow(&g);
-    if (all->untried[0])
-        ni_report(w->f, NI_F_GDR_UNTRIED, "--try=gpu", "GPU memory was not tried%s: %s",
-                  all->passed > 0 ? " with all pairs" : "", all->untried);
+    report_untried(w, all);
     if (all->left)
         ni_report(w->f, NI_F_GDR_TRIED_LEFT, "--try=gpu",
                   "a process of the trial hangs in the kernel and has not ended after SIGKILL; its "
@@ -451,10 +518,10 @@ void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,
 
 /* ---- the trial ---- */
 
-/* Puts "TC,SL,PKEY,MILLISECONDS,WAYS" for the helper (try/gpu.c). */
-static void put_order(const struct ni_work *w, struct ni_text *t)
+/* Puts "TC,SL,PKEY,MILLISECONDS,WAYS". */
+void ni_put_pair_order(const struct ni_work *w, struct ni_text *t)
 {
-    enum { MOVE_MS = 20, DMABUF = 1, DIRECT = 2, PEERMEM = 4, PCIE = 8 };
+    enum { MOVE_MS = 20, DMABUF = 1, DIRECT = 2, PEERMEM = 4, RELAXED = 8 };
     unsigned ways = 0;
 
     if (ni_user_int(w, "NCCL_DMABUF_ENABLE", 1) != 0)
@@ -463,21 +530,34 @@ static void put_order(const struct ni_work *w, struct ni_text *t)
         ways |= DIRECT;
     if (w->inv->gdr.peermem == NI_KNOWN)
         ways |= PEERMEM;
-    if (w->inv->gdr.c2c)
-        ways |= PCIE;
-    ni_putf(t, "%u,%u,0,%d,%u", (unsigned)ni_user_int(w, "NCCL_IB_TC", 0) & 0xff,
-            (unsigned)ni_user_int(w, "NCCL_IB_SL", 0) & 0xf, MOVE_MS, ways);
+    /* 0: off; 1: on; 2, the default: as libibverbs has it (2.30.7 transport/net_ib/init.cc) */
+    if (ni_user_int(w, "NCCL_IB_PCI_RELAXED_ORDERING", 2) != 0)
+        ways |= RELAXED;
+    ni_putf(t, "%u,%u,%u,%d,%u", (unsigned)ni_user_int(w, "NCCL_IB_TC", 0) & 0xff,
+            (unsigned)ni_user_int(w, "NCCL_IB_SL", 0) & 0xf,
+            (unsigned)ni_user_int(w, "NCCL_IB_PKEY", 0) & 0xffff, MOVE_MS, ways);
 }
 
-/* Puts "BUS,HCA,PORT,LINK,GID". */
-static void put_arg(const struct ni_work *w, const struct ni_gpu_pair *p, struct ni_text *t)
+/* Returns true if NCCL lets CUDA map the GPU's memory by PCIe: on a machine with NVLink-C2C, unless the
+   HCA is at the same CPU and reached by C2C (2.30.7 graph/paths.cc ncclTopoCheckGdr). */
+static bool is_by_pcie(const struct ni_work *w, const struct ni_gpu_pair *p)
+{
+    const enum ni_distance d = w->plan->distance[p->gpu][w->inv->port[p->port].hca];
+    const bool by_c2c = d == NI_DIST_PHB && ni_user_int(w, "NCCL_NET_GDR_C2C", 1) != 0;
+
+    return w->inv->gdr.c2c && d != NI_DIST_UNKNOWN && !by_c2c;
+}
+
+/* Puts "BUS,HCA,PORT,LINK,GID,MAPPING". */
+void ni_put_pair_arg(const struct ni_work *w, const struct ni_gpu_pair *p, struct ni_text *t)
 {
     struct ni_rail rail;
     char bdf[NI_BDF_TEXT];
 
     ni_describe_rail(w, p->port, &rail);
-    ni_putf(t, "%s,%s,%u,%s,%d", ni_bdf_text(w->inv->gpu[p->gpu].bdf, bdf), rail.hca, rail.port,
-            rail.link == NI_LINK_IB ? "ib" : "roce", rail.index < 0 ? 0 : rail.index);
+    ni_putf(t, "%s,%s,%u,%s,%d,%d", ni_bdf_text(w->inv->gpu[p->gpu].bdf, bdf), rail.hca, rail.port,
+            rail.link == NI_LINK_IB ? "ib" : "roce", rail.index < 0 ? 0 : rail.index,
+            is_by_pcie(w, p));
 }
 
 /* Asks NVML about the GPUs, and leaves those out that are not to be tried. */
@@ -512,14 +592,14 @@ static void run_helper(struct ni_context *ctx, struct ni_gpu_trial *all, int64_t
     char *argv[NI_MAX_PAIRS + 3] = {what, args[0]};
     struct ni_text order = ni_text_on(args[0], ARG);
 
-    put_order(&ctx->work, &order);
+    ni_put_pair_order(&ctx->work, &order);
     for (unsigned i = 0; i < all->n; i++) {
         const struct ni_gpu_pair *p = &all->pair[i];
 
         if (p->number < 0)
             continue;
         struct ni_text arg = ni_text_on(args[p->number + 1], ARG);
-        put_arg(&ctx->work, p, &arg);
+        ni_put_pair_arg(&ctx->work, p, &arg);
         argv[p->number + 2] = args[p->number + 1];
     }
     ni_try_by_helper(ctx, NULL, argv, limit_ms, run);
@@ -536,6 +616,7 @@ const struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs whi
         all->memlock = ctx->memlock;
         all->no_gpu = ctx->inventory.n_gpu == 0;
         ni_plan_gpus(&ctx->work, which, all);
+        leave_indices(&ctx->work, all);
         ni_progress_show(ctx, "", "self-test: GPU memory");
         if (all->n > 0)
             ask_use(ctx, all, limit_ms, run);
@@ -562,30 +643,55 @@ static uint32_t bit_of(const struct ni_plan *plan, int port)
     return 0;
 }
 
-/* Says which switches are off now, and which are not. */
+/* Returns true if GPUDirect RDMA is off by that setting: NCCL_NET_GDR_LEVEL by its name or its old digit,
+   UCX's by the words of its ternary type (UCX 1.19 src/ucs/config/parser.c ucs_config_sscanf_bool). */
+static bool is_off(const struct ni_setting *s)
+{
+    static const char *const off[] = {"LOC", "0", "n", "no", "off"};
+
+    for (size_t i = 0; i < NI_COUNT(off); i++) {
+        if (strcasecmp(s->value, off[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Says which switches are off now. One that the user keeps on is an error: nothing else tells. */
 static void say_switches(struct ni_context *ctx)
 {
     static const char *const switches[] = {"NCCL_NET_GDR_LEVEL", "UCX_IB_GPU_DIRECT_RDMA"};
     struct ni_text t = NI_TEXT(NI_REASON);
+    bool any = false;
 
     for (size_t i = 0; i < NI_COUNT(switches); i++) {
         const struct ni_setting *s = ni_plan_get(&ctx->plan, switches[i]);
 
         if (!s)
             continue;
-        ni_put(&t, t.len > 0 ? ", " : "");
-        if (s->origin == NI_FROM_RULE)
-            ni_putf(&t, "%s=%s", s->name, s->value);
+        any = true;
+        if (is_off(s))
+            ni_putf(&t, "%s%s=%s", t.len > 0 ? ", " : "", s->name, s->value);
         else
-            ni_putf(&t, "%s stays as you set it", s->name);
+            ni_say(ctx, NI_LOG_ERROR,
+                   "self-test: wrong bytes, and GPUDirect RDMA is NOT switched off: you set %s=%s; "
+                   "the job will compute with wrong bytes",
+                   s->name, s->value);
     }
     if (t.len > 0)
         ni_say(ctx, NI_LOG_WARN, "self-test: wrong bytes, so GPUDirect RDMA is switched off: %s",
                t.buf);
-    else
+    if (!any)
         ni_say(ctx, NI_LOG_WARN,
                "self-test: wrong bytes, and the libraries of --for have no switch for GPUDirect "
                "RDMA");
+}
+
+/* Returns true if NCCL would use the pair: it is within the level, or it is not known how far it is. */
+static bool is_used(const struct ni_work *w, const struct ni_gpu_pair *p)
+{
+    const enum ni_distance d = w->plan->distance[p->gpu][w->inv->port[p->port].hca];
+
+    return d <= ni_gdr_level(w) || ni_topo_file(w->inv);
 }
 
 /* Decides again, with what was tried as facts. Findings of the first time stand, and so does a refusal. */
@@ -595,18 +701,25 @@ void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
     struct ni_findings *scratch = NULL;
     const bool refuse = ctx->plan.refuse;
     char why[sizeof(ctx->plan.refuse_why)];
-    bool wrong = false, slow = false;
+    bool wrong = false, slow = false, far = false;
 
     for (unsigned i = 0; i < all->n; i++) {
         const struct ni_gpu_pair *p = &all->pair[i];
 
-        if (p->verdict == NI_GPU_WRONG)
+        if (p->verdict == NI_GPU_WRONG && !is_used(&ctx->work, p)) {
+            far = true;
+        } else if (p->verdict == NI_GPU_WRONG) {
             tried->wrong[p->gpu] |= bit_of(&ctx->plan, p->port);
-        else if (p->slow)
+            wrong = true;
+        } else if (p->slow) {
             tried->slow[p->gpu] |= bit_of(&ctx->plan, p->port);
-        wrong = wrong || p->verdict == NI_GPU_WRONG;
-        slow = slow || p->slow;
+            slow = true;
+        }
     }
+    if (far)
+        ni_say(ctx, NI_LOG_WARN,
+               "self-test: a pair with wrong bytes is farther than NCCL_NET_GDR_LEVEL allows; NCCL "
+               "does not use it");
     if (wrong || slow)
         scratch = calloc(1, sizeof(*scratch));
     if (!scratch)

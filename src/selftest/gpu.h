@@ -62,6 +62,9 @@ void ni_plan_gpus(const struct ni_work *w, enum ni_pairs which, struct ni_gpu_tr
    the reason. clear: uses has what it said; else why not. */
 void ni_leave_gpus(const struct ni_inventory *inv, const struct ni_gpu_uses *uses, bool busy,
                    const char *unclear, struct ni_gpu_trial *all);
+/* Puts the helper's arguments (try/gpu.c): what is the same for all pairs, and one pair. */
+void ni_put_pair_order(const struct ni_work *w, struct ni_text *t);
+void ni_put_pair_arg(const struct ni_work *w, const struct ni_gpu_pair *p, struct ni_text *t);
 /* Judges how the helper ended and what it said: a finding for each pair whose bytes were wrong or did
    not come, one for those that were not tried. */
 void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,
@@ -75,7 +78,7 @@ const struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs whi
 void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all);
 
 /* Returns whether all pairs passed, for a verdict; *how: how many. With no GPU there is nothing that
-   could fail. */
+   could fail. all NULL: the trial could not be made. */
 bool ni_gpus_pass(const struct ni_gpu_trial *all, struct ni_text *how);
 /* Puts the matrix: a row for each GPU, a column for each port. */
 void ni_put_gpu_trial(struct ni_text *out, const struct ni_view *view,

@@ -18,8 +18,30 @@ static const char *const words[NI_GPU_VERDICTS] = {
     [NI_GPU_LATE] = "late",         [NI_GPU_PASSED] = "passed",
 };
 
+static unsigned count(const struct ni_gpu_trial *all, enum ni_gpu_verdict verdict)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < all->n; i++)
+        n += all->pair[i].verdict == verdict;
+    return n;
+}
+
+static void put_count(struct ni_text *t, const struct ni_gpu_trial *all,
+                      enum ni_gpu_verdict verdict)
+{
+    const unsigned n = count(all, verdict);
+
+    if (n > 0)
+        ni_putf(t, ", %u %s", n, words[verdict]);
+}
+
 bool ni_gpus_pass(const struct ni_gpu_trial *all, struct ni_text *how)
 {
+    if (!all) {
+        ni_put(how, "GPU memory: the trial could not be started");
+        return false;
+    }
     if (all->n == 0) {
         ni_put(how, all->no_gpu ? "GPU memory: the pod has no GPU"
                                 : "GPU memory: there is no port to try it with");
@@ -27,10 +49,13 @@ bool ni_gpus_pass(const struct ni_gpu_trial *all, struct ni_text *how)
     }
     ni_putf(how, "GPU memory: %u of %u pair%s of GPU and port passed", all->passed, all->n,
             ni_plural(all->n));
-    if (all->untried[0])
-        ni_putf(how, "; not tried: %s", all->untried);
+    for (enum ni_gpu_verdict v = NI_GPU_FAILED; v < NI_GPU_PASSED; v++)
+        put_count(how, all, v);
+    put_count(how, all, NI_GPU_UNTRIED);
+    if (count(all, NI_GPU_UNTRIED) > 0)
+        ni_putf(how, " (%s%s)", count(all, NI_GPU_UNTRIED) > 1 ? "first: " : "", all->untried);
     if (all->left_out > 0)
-        ni_putf(how, "; %u more were left out", all->left_out);
+        ni_putf(how, ", %u more left out", all->left_out);
     return all->passed == all->n && all->left_out == 0;
 }
 
@@ -201,6 +226,7 @@ void ni_json_gpu_trial(struct ni_json *j, const struct ni_view *view,
     ni_json_object(j, "gpu");
     ni_json_int(j, "took_ms", all->took_ms);
     ni_json_int(j, "passed", all->passed);
+    ni_json_int(j, "left_out", all->left_out);
     ni_json_text_or_null(j, "library", all->library);
     ni_json_text_or_null(j, "untried", all->untried);
     ni_json_array(j, "gpus");

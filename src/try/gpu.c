@@ -2,12 +2,11 @@
 /* The trial `gpu`: each pair of a GPU and an HCA's port. A process for each GPU, which makes one
    context; all at once. One that dies goes on with its next pair in a new process. */
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,11 +22,15 @@
 #include "try/verbs.h"
 
 enum { COMPUTE_MODE = 20, EXCLUSIVE = 3, PROHIBITED = 2 }; /* CUdevice_attribute, CUcomputemode */
+enum {
+    DONE = 97
+}; /* status of a GPU's process that said all; a library ends it with another one */
 
 struct pair_args {
     char bus[16];
     unsigned gpu; /* its number among those of the arguments */
     struct ni_rail rail;
+    bool pcie; /* GPU memory is to be mapped by PCIe (CUDA 12.8), not by NVLink-C2C */
 };
 
 /* What the processes tell the first one. */
@@ -48,7 +51,8 @@ struct trial {
     unsigned first[NI_MAX_GPU + 1]; /* pair of each GPU */
     struct shared *shared;
     pid_t process[NI_MAX_GPU];
-    unsigned gpu, at; /* in the process of a GPU: its number, its pair */
+    unsigned began[NI_MAX_GPU]; /* the pair at which it was started */
+    unsigned gpu, at;           /* in the process of a GPU: its number, its pair */
 };
 
 static struct trial trial;
@@ -63,7 +67,7 @@ static bool take_number(const char **rest, uint64_t most, uint64_t *ret)
 }
 
 /* Takes "TC,SL,PKEY,MILLISECONDS,WAYS"; WAYS has the bits 1: DMA-BUF, 2: Data Direct, 4: peer memory,
-   8: mapped by PCIe. */
+   8: relaxed ordering. */
 static bool take_order(const char *text, struct ni_pair_order *ret)
 {
     uint64_t tc, sl, pkey, ms, ways;
@@ -80,23 +84,24 @@ static bool take_order(const char *text, struct ni_pair_order *ret)
         .dmabuf = (ways & 1) != 0,
         .direct = (ways & 2) != 0,
         .peermem = (ways & 4) != 0,
-        .pcie = (ways & 8) != 0,
+        .relaxed = (ways & 8) != 0,
     };
     return true;
 }
 
-/* Takes "BUS,HCA,PORT,LINK,GID"; LINK is ib or roce; GID an index. */
+/* Takes "BUS,HCA,PORT,LINK,GID,MAPPING"; LINK is ib or roce; GID an index; MAPPING 1: by PCIe. */
 static bool take_pair(const char *text, struct pair_args *ret)
 {
     struct ni_span bus, hca, link;
-    uint64_t port, gid;
+    uint64_t port, gid, mapping;
 
     if (!ni_split(&text, ',', &bus) || !ni_copyn(ret->bus, sizeof(ret->bus), bus.p, bus.n) ||
         !ni_split(&text, ',', &hca) ||
         !ni_copyn(ret->rail.hca, sizeof(ret->rail.hca), hca.p, hca.n) ||
         !take_number(&text, UINT8_MAX, &port) || !ni_split(&text, ',', &link) ||
-        !take_number(&text, UINT8_MAX, &gid))
+        !take_number(&text, UINT8_MAX, &gid) || !take_number(&text, 1, &mapping))
         return false;
+    ret->pcie = mapping == 1;
     ret->rail.port = (unsigned)port;
     ret->rail.link = ni_span_is(link, "ib") ? NI_LINK_IB : NI_LINK_ROCE;
     ret->rail.index = (int)gid;
@@ -147,6 +152,7 @@ static void say_result(const char *what, unsigned n, const struct ni_tried_pair 
             ni_putf(&t, " holds=%lld", (long long)x->holds);
     }
     put_number(&t, "late", x->late);
+    put_number(&t, "once", (int64_t)x->once);
     put_number(&t, "in", x->in_mbps);
     put_number(&t, "out", x->out_mbps);
     put_number(&t, "mode", x->mode);
@@ -202,7 +208,16 @@ static bool open_gpu(const char *bus, int *device, struct ni_tried_pair *x)
     return x->cuda == 0;
 }
 
-static _Noreturn void be_gpu(void)
+/* Says that the GPU's pairs that are left were not begun, and why: it could not be opened again. */
+static void say_rest(unsigned gpu, struct ni_tried_pair x)
+{
+    x.step = NI_GDR_CONTEXT;
+    for (unsigned at = atomic_load(&trial.shared->gpu[gpu].pair); at < trial.first[gpu + 1]; at++)
+        say_result("pair", at, &x);
+    atomic_store(&trial.shared->gpu[gpu].pair, trial.first[gpu + 1]);
+}
+
+static _Noreturn void be_gpu(pid_t parent)
 {
     const char *bus = trial.pair[trial.first[trial.gpu]].bus;
     const bool again = atomic_load(&trial.shared->gpu[trial.gpu].open);
@@ -210,34 +225,39 @@ static _Noreturn void be_gpu(void)
     const int64_t begin = now_us();
     int device = 0;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ni_try_die_with(parent);
     const bool opened = open_gpu(bus, &device, &x);
     x.took_us = now_us() - begin;
     if (opened)
         x.step = NI_GDR_DONE;
     if (!again)
         say_result("gpu", trial.gpu, &x);
+    else if (!opened)
+        say_rest(trial.gpu, x);
     atomic_store(&trial.shared->gpu[trial.gpu].open, true);
     if (!opened)
-        _exit(1);
+        _exit(DONE);
     trial.at = atomic_load(&trial.shared->gpu[trial.gpu].pair);
     for (; trial.at < trial.first[trial.gpu + 1]; trial.at++) {
         atomic_store(&trial.shared->gpu[trial.gpu].busy, true);
+        trial.order.pcie = trial.pair[trial.at].pcie;
         ni_pair_try(&trial.order, &trial.cuda, device, &trial.pair[trial.at].rail, say_at, say_pair,
                     NULL);
     }
-    _exit(0);
+    _exit(DONE);
 }
 
 /* ---- all of them ---- */
 
 static void start(unsigned gpu)
 {
-    const pid_t pid = fork();
+    const pid_t parent = getpid();
 
     trial.gpu = gpu;
+    trial.began[gpu] = atomic_load(&trial.shared->gpu[gpu].pair);
+    const pid_t pid = fork();
     if (pid == 0)
-        be_gpu();
+        be_gpu(parent);
     trial.process[gpu] = pid > 0 ? pid : 0;
 }
 
@@ -253,7 +273,7 @@ static bool bury(unsigned gpu, pid_t pid, int status)
     };
 
     (void)atomic_compare_exchange_strong(&trial.shared->measuring, &measures, 0);
-    if (x.died == 0 && WEXITSTATUS(status) <= 1)
+    if (x.died == 0 && WEXITSTATUS(status) == DONE)
         return false;
     if (x.died == 0)
         x.err = EIO; /* the library has ended the process */
@@ -266,6 +286,8 @@ static bool bury(unsigned gpu, pid_t pid, int status)
         say_result("pair", at, &x);
         atomic_store(&trial.shared->gpu[gpu].pair, at + 1);
         atomic_store(&trial.shared->gpu[gpu].busy, false);
+    } else if (at == trial.began[gpu]) { /* it died when it opened the GPU again */
+        say_rest(gpu, x);
     }
     return atomic_load(&trial.shared->gpu[gpu].pair) < trial.first[gpu + 1];
 }
@@ -275,8 +297,8 @@ void ni_try_gpu(int n, char *const args[])
     int status;
 
     if (!take_args(n, args)) {
-        (void)ni_try_say("unloaded %s", "these arguments are not known");
-        return;
+        (void)dprintf(STDERR_FILENO, "these arguments are not known\n");
+        _exit(2); /* as main.c: another program's question */
     }
     if (!ni_verbs_load() || !ni_cuda_load(&trial.cuda))
         return;

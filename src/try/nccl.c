@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@ enum {
 
 struct pair {
     const char *bus, *hcas; /* hcas NULL: NCCL_IB_HCA as it is */
+    pid_t parent;           /* of the ranks */
     pid_t rank[2];          /* 0: it has ended, or was not started */
     int printed;            /* -1: closed */
     long long until;        /* when what is left of it is killed */
@@ -52,9 +52,8 @@ static _Noreturn void become(struct ni_rank *rank, const struct pair *pair, int 
 {
     char host[64];
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ni_try_die_with(pair->parent);
     (void)signal(SIGPIPE, SIG_IGN); /* the other rank may be gone */
-    ni_try_words = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     (void)close(other);
     (void)dup2(printed, STDOUT_FILENO);
     (void)dup2(printed, STDERR_FILENO);
@@ -78,6 +77,7 @@ static void start(unsigned at, const char *library)
         (void)ni_try_say("failed %u 0 load pipe %d", at, errno);
         return;
     }
+    pair->parent = getpid();
     for (int i = 0; i < 2; i++) {
         struct ni_rank rank = {library, pair->bus, at, i, i == 0 ? id[1] : id[0]};
 

@@ -57,9 +57,24 @@ struct pair {
     struct ni_tried_pair *ret;
 };
 
+/* ---- results ---- */
+
+static bool is(struct pair *p, int err)
+{
+    p->ret->err = err < 0 ? EIO : err;
+    return err == 0;
+}
+
+static bool cuda_is(struct pair *p, int r)
+{
+    p->ret->cuda = r;
+    return r == 0;
+}
+
 /* ---- streams ---- */
 
-/* Moves bytes between local and remote memory. false: *ret says why. */
+/* Moves bytes between local and remote memory. false: *ret says why; ETIME: it is so slow that not all
+   were moved. */
 static bool move(struct pair *p, bool by_itself, enum ibv_wr_opcode opcode,
                  const struct memory *local, const struct memory *remote, int64_t bytes,
                  int64_t limit_ns, int64_t *ret_mbps)
@@ -87,7 +102,9 @@ static bool move(struct pair *p, bool by_itself, enum ibv_wr_opcode opcode,
         *ret_mbps = lane->took_ns > 0 ? lane->moved * 8 * 1000 / lane->took_ns : 0;
     p->ret->wc = task->result[NI_ROLE_INITIATOR].queue[0].wc;
     p->ret->err = lane->err > 0 ? lane->err : 0;
-    return lane->err == 0;
+    if (lane->err != 0)
+        return false;
+    return is(p, bytes == INT64_MAX || lane->moved == bytes ? 0 : ETIME);
 }
 
 /* Flushes as NCCL does: by a read of one byte, by a queue pair that is connected to itself (2.30.7
@@ -106,18 +123,6 @@ static uint64_t new_key(void)
     if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != sizeof(key))
         key *= UINT64_C(0x9e3779b97f4a7c15);
     return key;
-}
-
-static bool is(struct pair *p, int err)
-{
-    p->ret->err = err < 0 ? EIO : err;
-    return err == 0;
-}
-
-static bool cuda_is(struct pair *p, int r)
-{
-    p->ret->cuda = r;
-    return r == 0;
 }
 
 /* Lets CUDA write the pattern into GPU memory. A copy may end before its bytes are there (CUDA, API
@@ -172,21 +177,29 @@ static bool move_pattern(struct pair *p, enum ibv_wr_opcode opcode, const struct
     return true;
 }
 
-/* The same, by one buffer of the GPU, and where that is wrong by the other: only what is wrong in both
-   counts. `to` is the host's memory, or NULL: the other buffer; so is `from`. */
+/* The same, by one buffer of the GPU; where that is wrong by the other, and where this is right by the
+   first one again: what is wrong once in a buffer does not count. `to` is the host's memory, or NULL:
+   the other buffer; so is `from`. */
 static bool try_bytes(struct pair *p, enum ibv_wr_opcode opcode, const struct memory *from,
                       const struct memory *to)
 {
+    static const unsigned order[] = {0, 1, 0};
     struct ni_difference differs = {.n = 1};
+    uint64_t once = 0;
 
-    for (unsigned i = 0; i < NI_COUNT(p->gpu) && differs.n > 0; i++) {
-        const struct memory *one = &p->gpu[i], *other = &p->gpu[1 - i];
+    for (unsigned i = 0; i < NI_COUNT(order); i++) {
+        const struct memory *one = &p->gpu[order[i]], *other = &p->gpu[1 - order[i]];
         const struct memory *receives = from ? one : other;
 
         if (!move_pattern(p, opcode, from ? from : one, to ? to : receives, &differs))
             return false;
-        p->ret->late += i > 0 && differs.n == 0;
+        if (i == 0)
+            once = differs.n;
+        if (once == 0 || (i > 0 && differs.n > 0))
+            break;
     }
+    if (differs.n == 0 && once > 0)
+        p->ret->once = once;
     p->ret->wrong = differs.n;
     p->ret->first = differs.first;
     p->ret->holds = differs.holds;
@@ -275,7 +288,7 @@ static bool export_gpu(struct pair *p)
 static bool register_gpu(struct pair *p)
 {
     const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                       IBV_ACCESS_REMOTE_ATOMIC | ni_verbs_relaxed();
+                       IBV_ACCESS_REMOTE_ATOMIC | (p->order->relaxed ? ni_verbs_relaxed() : 0);
     const bool direct = p->ret->way == NI_WAY_DIRECT;
 
     for (unsigned i = 0; i < NI_COUNT(p->gpu); i++) {
@@ -329,6 +342,17 @@ static bool connect_queues(struct pair *p)
     return is(p, ni_connect_queues(&p->flush, &p->hca, &p->own, NI_ROLE_INITIATOR));
 }
 
+/* Lets the port reach itself without a GPU: what fails here is the port's. */
+static bool try_port(struct pair *p)
+{
+    struct ni_difference differs;
+
+    if (!move_pattern(p, IBV_WR_RDMA_WRITE, &p->out, &p->back, &differs))
+        return false;
+    p->ret->late = 0;
+    return is(p, differs.n == 0 ? 0 : EBADMSG);
+}
+
 static bool take_step(struct pair *p, enum ni_gdr_step step)
 {
     switch (step) {
@@ -340,6 +364,8 @@ static bool take_step(struct pair *p, enum ni_gdr_step step)
         return take_host_memory(p);
     case NI_GDR_CONNECT:
         return connect_queues(p);
+    case NI_GDR_PORT_DATA:
+        return try_port(p);
     case NI_GDR_ALLOCATE:
         return allocate(p);
     case NI_GDR_EXPORT:

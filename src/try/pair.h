@@ -9,12 +9,13 @@
 #include "rail/step.h"
 #include "try/cuda.h"
 
-/* What is the same for all pairs. */
+/* What is the same for all pairs, but for `pcie`. */
 struct ni_pair_order {
     int traffic_class, service_level, pkey_index;
     int move_ms;                  /* how long a rate is measured */
     bool dmabuf, direct, peermem; /* ways that NCCL may take */
-    bool pcie;             /* exports are to be mapped by PCIe (CUDA 12.8): beside NVLink-C2C */
+    bool relaxed;                 /* relaxed ordering is asked for */
+    bool pcie;             /* exports are to be mapped by PCIe (CUDA 12.8), not by NVLink-C2C */
     atomic_int *measuring; /* in shared memory: the process that measures a rate; 0: none */
 };
 

@@ -4,11 +4,15 @@
 #define NCCL_INIT_TRY_TRY_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
-/* Where lines are said; a process that gives its standard output to a library keeps another. */
+/* Where lines are said: standard output is for what libraries print. */
 extern int ni_try_words;
 /* Says one line, at once: what follows it may hang or crash. false: nobody listens. */
 __attribute__((format(printf, 1, 2))) bool ni_try_say(const char *fmt, ...);
+
+/* Lets this process, a child, die with its parent. */
+void ni_try_die_with(pid_t parent);
 
 /* The name of a function, and the pointer that is to point to it. */
 struct ni_try_entry {

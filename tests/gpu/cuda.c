@@ -13,11 +13,18 @@
      shift       what an HCA wrote stands 4096 bytes further on
      hang        a copy never ends
      crash       a copy dies by a signal
+     reopen      a copy dies by a signal, and after that cuInit does, too
+     exit        a copy ends the process, with status 0
+     ecc         a copy fails (214)
+     banner      cuInit prints a line on standard output
+     once        two pages of what an HCA wrote first are swapped for good
+     first       as swap, in the first buffer only
      full        no memory (2)
      used        no context: another process has the GPU (46)
      mode        compute mode PROHIBITED */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -36,6 +43,7 @@ enum {
     INVALID = 1,
     NO_MEMORY = 2,
     NO_DEVICE = 100,
+    ECC = 214,
     BAD_DEVICE = 101,
     BUSY = 46,
     NOT_SUPPORTED = 801
@@ -72,12 +80,27 @@ static struct buffer *find(address at)
     return NULL;
 }
 
+/* The file by which later processes know that one has died. */
+static const char *marker(void)
+{
+    static char path[512];
+
+    snprintf(path, sizeof path, "%s/died", getenv("HCA_DIR"));
+    return path;
+}
+
 int cuInit(unsigned flags)
 {
     const char *text = getenv("CUDA_GPUS");
     char copy[512], *rest = copy, *name;
 
     (void)flags;
+    if (is("reopen") && access(marker(), F_OK) == 0)
+        raise(SIGSEGV);
+    if (is("banner")) {
+        printf("CUDA says hello\n");
+        fflush(stdout);
+    }
     snprintf(copy, sizeof copy, "%s", text ? text : "");
     for (n_gpu = 0; (name = strsep(&rest, ",")) && *name && n_gpu < GPUS; n_gpu++)
         snprintf(names[n_gpu], sizeof names[n_gpu], "%.15s", name);
@@ -192,8 +215,23 @@ int cuMemsetD32_v2(address at, unsigned value, size_t n)
     return 0;
 }
 
+static void swap(char *at)
+{
+    char page[PAGE];
+
+    memcpy(page, at + 3 * PAGE, PAGE);
+    memcpy(at + 3 * PAGE, at + 5 * PAGE, PAGE);
+    memcpy(at + 5 * PAGE, page, PAGE);
+}
+
 static void stumble(void)
 {
+    if (is("reopen"))
+        close(open(marker(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    if (is("exit"))
+        exit(0);
+    if (is("reopen"))
+        raise(SIGSEGV);
     if (is("crash"))
         raise(SIGSEGV);
     while (is("hang"))
@@ -214,19 +252,23 @@ int cuMemcpyHtoD_v2(address to, const void *from, size_t size)
 int cuMemcpyDtoH_v2(void *to, address from, size_t size)
 {
     struct buffer *b = find(from);
-    const char *at = (const char *)(size_t)from;
-    char *out = to, page[PAGE];
+    char *at = (char *)(size_t)from;
+    char *out = to;
+    static bool swapped;
 
     if (!b)
         return INVALID;
     stumble();
+    if (is("ecc"))
+        return ECC;
     const bool changed = memcmp(b->seen, b->at, b->size) != 0;
-    memcpy(out, changed && is("late") ? b->seen : at, size);
-    if (changed && is("swap") && size >= 8 * PAGE) {
-        memcpy(page, out + 3 * PAGE, PAGE);
-        memcpy(out + 3 * PAGE, out + 5 * PAGE, PAGE);
-        memcpy(out + 5 * PAGE, page, PAGE);
+    if (changed && is("once") && size >= 8 * PAGE && !swapped) {
+        swap(at);
+        swapped = true;
     }
+    memcpy(out, changed && is("late") ? b->seen : at, size);
+    if (changed && (is("swap") || (is("first") && b == buffers)) && size >= 8 * PAGE)
+        swap(out);
     if (changed && is("shift") && size > PAGE)
         memmove(out + PAGE, out, size - PAGE);
     if (is("late"))

@@ -28,7 +28,7 @@
    HCA_DMABUF    0: not supported
    HCA_PEERMEM   1: ibv_reg_mr takes GPU memory
    HCA_GPU       what goes wrong with writes into GPU memory. swap: two pages change places; shift: they
-                 land 4096 bytes further on; late: they land 20 ms later
+                 land 4096 bytes further on; late: they land 20 ms later; refuse: none lands (status 12)
    HCA_LOG       a file, for what happens
 
    NCCL needs NCCL_GIN_TYPE=0 beside it: GPU-initiated networking wants a real mlx5. */
@@ -918,6 +918,8 @@ static int to_gpu(uint64_t at, struct lane *lane, size_t size)
     }
     if (fault && !strcmp(fault, "shift"))
         at += sizeof page;
+    if (fault && !strcmp(fault, "refuse"))
+        return -1;
     error = cu_to_device(at, lane->memory, size, lane->stream);
     return error ? error : cu_sync(lane->stream);
 }

@@ -19,6 +19,7 @@
 static struct ni_helper_result run;
 static struct ni_gpu_trial all;
 static enum ni_pairs which;
+static int64_t limit; /* of memory that can be locked */
 
 #define GPUS                                                    \
     "version 0.1.0\nlibrary /usr/lib/libibverbs.so.1.14.44.0\n" \
@@ -34,7 +35,7 @@ static void judge(const char *words)
     node_decide();
     node.findings.n = 0;
     memset(&all, 0, sizeof(all));
-    all.memlock = NI_UNLIMITED;
+    all.memlock = limit;
     ni_plan_gpus(&work, which, &all);
     (void)ni_copy(run.words, sizeof(run.words), words);
     ni_judge_gpus(&work, &run, &all);
@@ -60,6 +61,7 @@ static int begin(void **state)
     memset(&run, 0, sizeof(run));
     run.state = NI_HELPER_ENDED;
     which = NI_PAIRS_OWN;
+    limit = NI_UNLIMITED;
     return 0;
 }
 
@@ -116,19 +118,48 @@ static void test_in_use(void **state)
 
 static void test_wrong(void **state)
 {
-    struct ni_text how = NI_TEXT(NI_REASON);
+    struct ni_text how = NI_TEXT(NI_REASON), mixed = NI_TEXT(NI_REASON);
 
     (void)state;
     judge(GPUS
           "pair 0 host-to-gpu way=peermem wrong=8192 of=1048576 first=12288 holds=20480\n" SECOND);
     assert_results("wrong, passed", 1);
-    assert_found(NI_F_GDR_TRIED_BYTES, "0000:04:00.0 mlx5_6/1",
-                 "step `host-to-gpu` by peermem: 8192 of 1048576 bytes are wrong, in a second "
-                 "buffer, too; the first is at 12288, where those of 20480 are");
+    assert_found(
+        NI_F_GDR_TRIED_BYTES, "0000:04:00.0 mlx5_6/1",
+        "step `host-to-gpu` by peermem: 8192 of 1048576 bytes are wrong, also when they are "
+        "moved again; the first is at 12288, where those of 20480 are");
     assert_false(ni_gpus_pass(&all, &how));
-    assert_string_equal(how.buf, "GPU memory: 1 of 2 pairs of GPU and port passed");
+    assert_string_equal(how.buf, "GPU memory: 1 of 2 pairs of GPU and port passed, 1 wrong bytes");
+    judge(GPUS "pair 0 host-to-gpu way=dma-buf wrong=64 of=1048576 first=0\npair 1 open err=13\n");
+    assert_results("wrong, untried", 2);
+    assert_found(NI_F_GDR_UNTRIED, "--try=gpu", "not tried with all pairs: 0000:14:00.0 mlx5_7/1");
+    assert_false(ni_gpus_pass(&all, &mixed));
+    assert_non_null(strstr(mixed.buf,
+                           "0 of 2 pairs of GPU and port passed, 1 wrong bytes, 1 not tried "
+                           "(0000:14:00.0 mlx5_7/1: step `open`"));
     judge(GPUS "pair 0 gpu-to-gpu way=dma-buf wrong=64 of=1048576 first=0\n" SECOND);
     assert_found(NI_F_GDR_TRIED_BYTES, "0000:04:00.0 mlx5_6/1", "the first is at 0");
+}
+
+/* Pairs beyond what the helper takes are told. */
+static void test_left_out(void **state)
+{
+    static struct ni_env env;
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
+    struct ni_text how = NI_TEXT(NI_REASON);
+
+    (void)state;
+    judge(GPUS "end\n");
+    node.findings.n = 0;
+    for (unsigned i = 0; i < all.n; i++)
+        all.pair[i].why[0] = '\0';
+    all.untried[0] = '\0';
+    all.left_out = 3;
+    (void)ni_copy(run.words, sizeof(run.words), GPUS "pair 0 done way=dma-buf in=1 out=1\n" SECOND);
+    ni_judge_gpus(&work, &run, &all);
+    assert_results("passed, passed", 1);
+    assert_found(NI_F_GDR_UNTRIED, "--try=gpu", "3 pairs beyond the first 128 were left out");
+    assert_false(ni_gpus_pass(&all, &how));
 }
 
 static void test_failed(void **state)
@@ -162,6 +193,9 @@ static void test_late(void **state)
     assert_results("late, passed", 1);
     assert_found(NI_F_GDR_TRIED_LATE, "0000:04:00.0 mlx5_6/1",
                  "only when they were looked at again");
+    judge(GPUS "pair 0 done way=dma-buf once=8192 in=1 out=1\n" SECOND);
+    assert_results("late, passed", 1);
+    assert_found(NI_F_GDR_TRIED_LATE, "0000:04:00.0 mlx5_6/1", "8192 bytes were wrong once");
 }
 
 static void test_untried(void **state)
@@ -175,6 +209,12 @@ static void test_untried(void **state)
         {"host-to-gpu died=9", "killed by signal 9"},
         {"connect died=11", "step `connect`: its process died by signal 11"},
         {"register way=dma-buf err=11", "rdma.max"},
+        {"host-to-host wc=12", "step `host-to-host` of the port itself: status 12"},
+        {"host-to-host err=74", "step `host-to-host` of the port itself: wrong bytes"},
+        {"host-to-gpu way=dma-buf cuda=214", "step `host-to-gpu`: the GPU: CUDA reports an ECC"},
+        {"gpu-to-host way=dma-buf err=62", "step `gpu-to-host`: too slow to be tried"},
+        {"context died=11", "its GPU could not be opened again: its process dies by signal 11"},
+        {"context cuda=46", "could not be opened again: CUDA error 46"},
     };
 
     (void)state;
@@ -186,6 +226,60 @@ static void test_untried(void **state)
         assert_results("untried, passed", 1);
         assert_found(NI_F_GDR_UNTRIED, "--try=gpu", reasons[i].words);
     }
+}
+
+/* Host memory was registered before: a limit of it is not why GPU memory is not. */
+static void test_limit(void **state)
+{
+    (void)state;
+    limit = 64 << 10;
+    judge(GPUS "pair 0 register way=peermem err=12\n" SECOND);
+    assert_results("failed, passed", 1);
+    judge(GPUS "pair 0 host-memory err=12\n" SECOND);
+    assert_found(NI_F_GDR_UNTRIED, "--try=gpu", "no memory could be pinned");
+}
+
+/* GPU memory is mapped by PCIe where NCCL has it so: beside NVLink-C2C, but not over it. */
+static void test_arguments(void **state)
+{
+    static struct ni_env env;
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
+    static char no_c2c[] = "NCCL_NET_GDR_C2C=0", pkey[] = "NCCL_IB_PKEY=3",
+                strict[] = "NCCL_IB_PCI_RELAXED_ORDERING=0";
+    static const struct {
+        bool c2c;
+        enum ni_distance distance;
+        char *variable;
+        const char *mapping;
+    } cases[] = {
+        {false, NI_DIST_PXB, NULL, ",0"}, {true, NI_DIST_PXB, NULL, ",1"},
+        {true, NI_DIST_PHB, NULL, ",0"},  {true, NI_DIST_PHB, no_c2c, ",1"},
+        {true, NI_DIST_SYS, NULL, ",1"},  {true, NI_DIST_UNKNOWN, NULL, ",0"},
+    };
+
+    (void)state;
+    judge(GPUS "end\n");
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        struct ni_text t = NI_TEXT(128);
+
+        node.entry[0] = cases[i].variable;
+        node.entry[1] = NULL;
+        env = (struct ni_env){node.entry};
+        node.inv.gdr.c2c = cases[i].c2c;
+        node.plan.distance[0][0] = (uint8_t)cases[i].distance;
+        ni_put_pair_arg(&work, &all.pair[0], &t);
+        assert_string_equal(t.buf + t.len - 2, cases[i].mapping);
+    }
+    struct ni_text t = NI_TEXT(128), own = NI_TEXT(128);
+    node.inv.gdr.peermem = NI_ABSENT;
+    node.entry[0] = NULL;
+    ni_put_pair_order(&work, &t);
+    assert_string_equal(t.buf, "0,0,0,20,11");
+    node.entry[0] = strict;
+    node.entry[1] = pkey;
+    node.entry[2] = NULL;
+    ni_put_pair_order(&work, &own);
+    assert_string_equal(own.buf, "0,0,3,20,3");
 }
 
 /* The GPU's own reasons are of all its pairs. */
@@ -316,12 +410,14 @@ static void test_matrix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_pairs, begin),    cmocka_unit_test_setup(test_wrong, begin),
-        cmocka_unit_test_setup(test_failed, begin),   cmocka_unit_test_setup(test_late, begin),
-        cmocka_unit_test_setup(test_untried, begin),  cmocka_unit_test_setup(test_contexts, begin),
-        cmocka_unit_test_setup(test_deadline, begin), cmocka_unit_test_setup(test_hostile, begin),
-        cmocka_unit_test_setup(test_left, begin),     cmocka_unit_test_setup(test_in_use, begin),
-        cmocka_unit_test_setup(test_slow, begin),     cmocka_unit_test_setup(test_matrix, begin),
+        cmocka_unit_test_setup(test_pairs, begin),     cmocka_unit_test_setup(test_wrong, begin),
+        cmocka_unit_test_setup(test_failed, begin),    cmocka_unit_test_setup(test_late, begin),
+        cmocka_unit_test_setup(test_untried, begin),   cmocka_unit_test_setup(test_contexts, begin),
+        cmocka_unit_test_setup(test_deadline, begin),  cmocka_unit_test_setup(test_hostile, begin),
+        cmocka_unit_test_setup(test_left, begin),      cmocka_unit_test_setup(test_in_use, begin),
+        cmocka_unit_test_setup(test_slow, begin),      cmocka_unit_test_setup(test_matrix, begin),
+        cmocka_unit_test_setup(test_left_out, begin),  cmocka_unit_test_setup(test_limit, begin),
+        cmocka_unit_test_setup(test_arguments, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
