@@ -303,10 +303,10 @@ static void conclude(struct ni_context *ctx, bool passes, bool any, const char *
 static void conclude_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
 {
     struct ni_text how = NI_TEXT(2 * NI_REASON);
-    const bool passes = ni_gpus_pass(all, &how);
+    const bool passes = ni_gpus_pass(all, &how), nothing = all && all->n == 0;
 
-    conclude(ctx, passes, !all || all->n > 0, how.buf);
-    if (!passes || all->n == 0)
+    conclude(ctx, passes, !nothing, how.buf);
+    if (!passes || nothing)
         ni_refuse_demand(&ctx->work, NI_REQUIRE_GDR_TRIED, how.buf);
     if (all) /* behind the refusal, which stands: the plan that follows would refuse for a later reason */
         ni_follow_gpus(ctx, all);
