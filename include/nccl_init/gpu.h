@@ -50,6 +50,7 @@ struct ni_gdr {
    0: nothing was tried, or all was well. */
 struct ni_gdr_tried {
     uint32_t wrong[NI_MAX_GPU]; /* wrong bytes came */
+    uint32_t far[NI_MAX_GPU];   /* they did, and NCCL does not use the pair: beyond its level */
     uint32_t slow[NI_MAX_GPU];  /* below half of what is usual */
 };
 

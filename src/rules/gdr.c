@@ -418,13 +418,13 @@ static void note_far_nics(const struct ni_work *w)
     }
 }
 
-/* Switches GPUDirect RDMA off where wrong bytes came: NCCL's switch is for all pairs. */
+/* Switches GPUDirect RDMA off where wrong bytes came on a pair that NCCL uses: its switch is for all. */
 static bool is_off_by_trial(const struct ni_work *w)
 {
     char bdf[NI_BDF_TEXT];
 
     for (unsigned g = 0; g < w->inv->n_gpu; g++) {
-        const uint32_t wrong = w->inv->gdr_tried.wrong[g];
+        const uint32_t wrong = w->inv->gdr_tried.wrong[g] & ~w->inv->gdr_tried.far[g];
 
         if (wrong == 0)
             continue;

@@ -197,8 +197,10 @@ static void put_no_context(struct ni_text *t, const struct judging *g, int gpu, 
         ni_putf(t, "CUDA dies by signal %d while it makes a context", x->died);
     else if (x->cuda)
         put_cuda_error(t, x->cuda);
-    else if (x->err)
+    else if (x->err == EIO)
         ni_put(t, "CUDA ends its process while it makes a context");
+    else if (x->err)
+        ni_putf(t, "no process could be started for it: %s", NI_ERRNO(x->err));
     else
         ni_put(t, x->mode == 2 ? "its compute mode is PROHIBITED" : "it has no context");
 }
@@ -656,14 +658,15 @@ static bool is_off(const struct ni_setting *s)
     return false;
 }
 
-/* Says which switches are off now. One that the user keeps on is an error: nothing else tells. */
-static void say_switches(struct ni_context *ctx)
+/* Says which switches are off now. near: wrong bytes came on a pair that NCCL uses; else its switch is left
+   out. One that the user keeps on is an error: nothing else tells. */
+static void say_switches(struct ni_context *ctx, bool near)
 {
     static const char *const switches[] = {"NCCL_NET_GDR_LEVEL", "UCX_IB_GPU_DIRECT_RDMA"};
     struct ni_text t = NI_TEXT(NI_REASON);
     bool any = false;
 
-    for (size_t i = 0; i < NI_COUNT(switches); i++) {
+    for (size_t i = near ? 0 : 1; i < NI_COUNT(switches); i++) {
         const struct ni_setting *s = ni_plan_get(&ctx->plan, switches[i]);
 
         if (!s)
@@ -680,7 +683,7 @@ static void say_switches(struct ni_context *ctx)
     if (t.len > 0)
         ni_say(ctx, NI_LOG_WARN, "self-test: wrong bytes, so GPUDirect RDMA is switched off: %s",
                t.buf);
-    if (!any)
+    if (!any && near)
         ni_say(ctx, NI_LOG_WARN,
                "self-test: wrong bytes, and the libraries of --for have no switch for GPUDirect "
                "RDMA");
@@ -701,16 +704,18 @@ void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
     struct ni_findings *scratch = NULL;
     const bool refuse = ctx->plan.refuse;
     char why[sizeof(ctx->plan.refuse_why)];
-    bool wrong = false, slow = false, far = false;
+    bool near = false, slow = false, far = false;
 
     for (unsigned i = 0; i < all->n; i++) {
         const struct ni_gpu_pair *p = &all->pair[i];
 
         if (p->verdict == NI_GPU_WRONG && !is_used(&ctx->work, p)) {
+            tried->wrong[p->gpu] |= bit_of(&ctx->plan, p->port);
+            tried->far[p->gpu] |= bit_of(&ctx->plan, p->port);
             far = true;
         } else if (p->verdict == NI_GPU_WRONG) {
             tried->wrong[p->gpu] |= bit_of(&ctx->plan, p->port);
-            wrong = true;
+            near = true;
         } else if (p->slow) {
             tried->slow[p->gpu] |= bit_of(&ctx->plan, p->port);
             slow = true;
@@ -720,7 +725,7 @@ void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
         ni_say(ctx, NI_LOG_WARN,
                "self-test: a pair with wrong bytes is farther than NCCL_NET_GDR_LEVEL allows; NCCL "
                "does not use it");
-    if (wrong || slow)
+    if (near || far || slow)
         scratch = calloc(1, sizeof(*scratch));
     if (!scratch)
         return;
@@ -733,8 +738,8 @@ void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
         (void)ni_copy(ctx->plan.refuse_why, sizeof(ctx->plan.refuse_why), why);
     }
     free(scratch);
-    if (wrong)
-        say_switches(ctx);
+    if (near || far)
+        say_switches(ctx, near);
     if (slow)
         ni_say(ctx, NI_LOG_INFO, "self-test: slow pairs are left out of the maps of --for");
 }

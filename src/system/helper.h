@@ -50,10 +50,10 @@ struct ni_helper_result {
     char errors[NI_HELPER_ERRORS]; /* what its libraries said on standard error; untrusted */
 };
 
-/* Runs the helper, and waits until it has ended, for limit_ms and a second at most. It has no
-   capability and can get none, no descriptor but /dev/null and the two pipes. It dies with this
-   program. At the end its process group is killed; a child of it that has left the group, as by
-   setsid(2), is not. */
+/* Runs the helper, and waits until it has ended, for limit_ms and a second at most, and 5 seconds more
+   while a driver keeps one of its processes. It has no capability and can get none, no descriptor but
+   /dev/null and the two pipes. It dies with this program. At the end its process group is killed; a
+   child of it that has left the group, as by setsid(2), is not. */
 void ni_run_helper(const struct ni_helper_task *task, struct ni_helper_result *ret);
 /* Opens the helper beside this program, if it is the one that was built with it. -1: *state says why
    not. */

@@ -259,6 +259,13 @@ static void start(unsigned gpu)
     if (pid == 0)
         be_gpu(parent);
     trial.process[gpu] = pid > 0 ? pid : 0;
+    if (pid > 0)
+        return;
+    const struct ni_tried_pair x = {.holds = -1, .step = NI_GDR_CONTEXT, .err = errno};
+    if (atomic_load(&trial.shared->gpu[gpu].open))
+        say_rest(gpu, x);
+    else
+        say_result("gpu", gpu, &x);
 }
 
 /* Says what a process that died was at. Returns true if another one is to go on. */

@@ -98,6 +98,8 @@ gpu='selftest --try=gpu'
         CUDA_FAULT=swap NCCL_NET_GDR_LEVEL=SYS -- --try=gpu -- env
     tried 0 "a pair that NCCL does not use" "a pair with wrong bytes is farther than NCCL_NET_GDR_LEVEL allows" \
         CUDA_FAULT=swap@0000:1b:00.0 -- --try=gpu --hcas=mlx5_1 -- env
+    tried 0 "but UCX may" "farther than NCCL_NET_GDR_LEVEL allows*switched off: UCX_IB_GPU_DIRECT_RDMA=n *UCX_IB_GPU_DIRECT_RDMA=n" \
+        CUDA_FAULT=swap@0000:1b:00.0 -- --try=gpu --hcas=mlx5_1 --for=nccl,ucx -- env
     tried 125 "no process can be started" "--require=gdr-tried, but GPU memory: the trial could not be started" \
         prlimit --nofile=5 -- --require=gdr-tried --try=ports,gpu -- env
     tried 125 "the proof of what is off" "--require=gdr-tried, but --gdr=off switches it off" -- --require=gdr-tried --gdr=off -- env

@@ -293,6 +293,10 @@ static void test_contexts(void **state)
     assert_found(NI_F_GDR_UNTRIED, "--try=gpu", "compute mode is PROHIBITED");
     judge("version 0.1.0\nlibrary /l\ngpu 0 context died=11\ngpu 1 done\n" SECOND);
     assert_found(NI_F_GDR_UNTRIED, "--try=gpu", "CUDA dies by signal 11");
+    judge("version 0.1.0\nlibrary /l\ngpu 0 context err=5\ngpu 1 done\n" SECOND);
+    assert_found(NI_F_GDR_UNTRIED, "--try=gpu", "CUDA ends its process while it makes a context");
+    judge("version 0.1.0\nlibrary /l\ngpu 0 context err=11\ngpu 1 done\n" SECOND);
+    assert_found(NI_F_GDR_UNTRIED, "--try=gpu", "no process could be started for it: EAGAIN");
     judge("version 0.1.0\nlibrary /l\nunloaded libcuda.so.1: cannot open\nend\n");
     assert_results("untried, untried", 1);
     assert_found(NI_F_GDR_UNTRIED, "--try=gpu", "no CUDA that loads: libcuda.so.1: cannot open");
