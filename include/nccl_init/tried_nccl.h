@@ -44,13 +44,14 @@ struct ni_tried_nccl {
     char library[NI_TRIED_TEXT];  /* the file that was loaded; "" */
     char unloaded[NI_TRIED_TEXT]; /* what was not loaded, in the loader's words; "" */
     struct ni_nccl_rank rank[NI_MAX_GPU][NI_NCCL_RANKS];
+    bool cut[NI_MAX_GPU]; /* not all is there that NCCL printed for the GPU */
 };
 
 /* "join" */
 const char *ni_nccl_step_text(enum ni_nccl_step step);
 /* Reads the helper's words about n GPUs: lines "version V", "library GPU NUMBER PATH", "unloaded
    WORDS", "at GPU RANK STEP", "done GPU RANK STEP MICROSECONDS", "failed GPU RANK STEP FUNCTION ERROR",
-   "wrong GPU RANK COUNT OFFSET", "died GPU RANK SIGNAL", "stopped GPU RANK", "end". 0; or -EINVAL: they
+   "wrong GPU RANK COUNT OFFSET", "died GPU RANK SIGNAL", "stopped GPU RANK", "cut GPU", "end". 0; or -EINVAL: they
    are none, and *ret is not to be used. A last line without its end is left out. */
 int ni_read_tried_nccl(const char *words, unsigned n, struct ni_tried_nccl *ret);
 /* Takes the lines that NCCL printed for that GPU out of standard error, where each stands behind the

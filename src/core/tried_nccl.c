@@ -144,7 +144,13 @@ static int take_line(struct ni_span line, unsigned n, struct ni_tried_nccl *t, b
         t->whole = true;
         return 0;
     }
-    if (!take_number(&rest, n - 1, &gpu) || !take_number(&rest, NI_NCCL_RANKS - 1, &rank))
+    if (!take_number(&rest, n - 1, &gpu))
+        return -EINVAL;
+    if (ni_span_is(word, "cut")) {
+        t->cut[gpu] = true;
+        return 0;
+    }
+    if (!take_number(&rest, NI_NCCL_RANKS - 1, &rank))
         return -EINVAL;
     return take_rank(word, rest, &t->rank[gpu][rank]);
 }

@@ -150,32 +150,6 @@ struct judging {
     struct ni_gpu_trial *all;
 };
 
-/* What CUDA's errors mean (cuda.h, CUresult). */
-static const struct {
-    int cuda;
-    const char *why;
-} cuda_errors[] = {
-    {2, "it has too little free memory"},
-    {46, "another process has it (compute mode EXCLUSIVE_PROCESS)"},
-    {100, "CUDA finds no GPU in this process; is CUDA_VISIBLE_DEVICES right?"},
-    {101, "CUDA does not show it to this process; is CUDA_VISIBLE_DEVICES right?"},
-    {214, "CUDA reports an ECC error that could not be corrected (214)"},
-    {802, "CUDA is not ready (802); on HGX nodes the Fabric Manager must run"},
-    {803, "libcuda does not fit the driver (803)"},
-    {805, "the MPS server refuses it (805)"},
-};
-
-static void put_cuda_error(struct ni_text *t, int cuda)
-{
-    for (size_t i = 0; i < NI_COUNT(cuda_errors); i++) {
-        if (cuda_errors[i].cuda == cuda) {
-            ni_put(t, cuda_errors[i].why);
-            return;
-        }
-    }
-    ni_putf(t, "CUDA error %d", cuda);
-}
-
 /* Puts why a GPU has no context; nothing: it has. */
 static void put_no_context(struct ni_text *t, const struct judging *g, int gpu, const char *why)
 {
@@ -196,7 +170,7 @@ static void put_no_context(struct ni_text *t, const struct judging *g, int gpu, 
     else if (x->died)
         ni_putf(t, "CUDA dies by signal %d while it makes a context", x->died);
     else if (x->cuda)
-        put_cuda_error(t, x->cuda);
+        ni_put_cuda_error(t, x->cuda);
     else if (x->err == EIO)
         ni_put(t, "CUDA ends its process while it makes a context");
     else if (x->err)
@@ -246,7 +220,7 @@ static void put_other_cause(struct ni_text *t, const struct judging *g,
         ni_putf(t, "its process was killed by signal %d", x->died);
     } else if (x->cuda && x->step != NI_GDR_EXPORT) { /* the HCA has no part in CUDA's own copies */
         ni_putf(t, "step `%s`: the GPU: ", ni_gdr_step_text(x->step));
-        put_cuda_error(t, x->cuda);
+        ni_put_cuda_error(t, x->cuda);
     } else if (x->err == ETIME) {
         ni_putf(t, "step `%s`: too slow to be tried: the data did not move within seconds",
                 ni_gdr_step_text(x->step));

@@ -23,7 +23,8 @@
 #include "selftest/try.h"
 #include "system/helper.h"
 
-enum { CUDA_NO_MEMORY = 2, CUDA_NO_DEVICE = 100, CUDA_OTHER_DEVICE = 101 };
+enum { CUDA_NO_DEVICE = 100, CUDA_OTHER_DEVICE = 101, CUDA_NOT_READY = 802, CUDA_MISMATCH = 803 };
+enum { NCCL_REMOTE_ERROR = 6 }; /* the other rank is gone (nccl.h) */
 
 /* What is judged. */
 struct judging {
@@ -167,21 +168,26 @@ static void report_plugin(const struct judging *g, unsigned i)
 
 /* ---- how a GPU failed ---- */
 
-/* Returns the rank that shows why: one whose sums are wrong, that failed by itself, or died; -1: none
-   did. */
+/* How well a rank shows why: what the other one did to it says least. */
+static unsigned weight_of(const struct ni_nccl_rank *x)
+{
+    if (x->wrong > 0)
+        return 4;
+    if (x->died != 0)
+        return 3;
+    if (!x->failed || strcmp(x->of, "pipe") == 0)
+        return 0;
+    return ni_has_prefix(x->of, "nccl") && x->err == NCCL_REMOTE_ERROR ? 1 : 2;
+}
+
+/* Returns the rank that shows why; -1: none does. */
 static int culprit(const struct ni_nccl_rank rank[NI_NCCL_RANKS])
 {
-    int ret = -1;
+    const unsigned first = weight_of(&rank[0]), second = weight_of(&rank[1]);
 
-    for (int r = NI_NCCL_RANKS - 1; r >= 0; r--) {
-        const bool follows = rank[r].failed && strcmp(rank[r].of, "pipe") == 0;
-
-        if (rank[r].wrong > 0)
-            return r;
-        if ((rank[r].failed && !follows) || rank[r].died != 0)
-            ret = r;
-    }
-    return ret;
+    if (first == 0 && second == 0)
+        return -1;
+    return second > first ? 1 : 0;
 }
 
 /* Words of ncclResult_t (NCCL 2.30.7 init.cc ncclGetErrorString). */
@@ -232,35 +238,41 @@ static void judge_sums(const struct judging *g, unsigned i, const struct ni_nccl
               NI_NCCL_BYTES);
 }
 
-/* Judges a GPU that CUDA does not give. Memory and a list of the user's say nothing of NCCL. */
-static void judge_cuda(const struct judging *g, unsigned i, const struct ni_nccl_rank *x)
+/* Puts why CUDA gives no GPU. */
+static void put_no_gpu(const struct judging *g, const struct ni_nccl_rank *x, struct ni_text *m)
 {
     const char *visible = ni_env_get(g->w->env, "CUDA_VISIBLE_DEVICES");
+
+    if (!visible || (x->err != CUDA_NO_DEVICE && x->err != CUDA_OTHER_DEVICE)) {
+        ni_put_cuda_error(m, x->err);
+        return;
+    }
+    ni_put(m, "CUDA_VISIBLE_DEVICES=");
+    ni_quote(m, visible);
+    ni_put(m, x->err == CUDA_NO_DEVICE ? " leaves no GPU" : " hides it");
+}
+
+/* Judges a GPU that CUDA does not give: that says nothing of NCCL. Where the node or the image can give
+   none to any job, it is their fault. */
+static void judge_cuda(const struct judging *g, unsigned i, const struct ni_nccl_rank *x)
+{
     struct ni_text m = NI_TEXT(NI_FINDING_MESSAGE), code = NI_TEXT(64);
     char buf[NI_BDF_TEXT];
 
     ni_putf(&code, "CUDA error %d", x->err);
     const struct ni_pattern *row = ni_log_cuda(ni_span_of(code.buf));
     put_error(&m, x);
-    if (x->err == CUDA_NO_MEMORY) {
-        ni_put(&m, ": no GPU memory is left");
+    if (x->err != CUDA_NOT_READY && x->err != CUDA_MISMATCH) {
+        ni_put(&m, ": ");
+        put_no_gpu(g, x, &m);
         leave_untried(g, i, m.buf);
         return;
     }
-    if ((x->err == CUDA_NO_DEVICE || x->err == CUDA_OTHER_DEVICE) && visible) {
-        ni_put(&m, ": CUDA_VISIBLE_DEVICES=");
-        ni_quote(&m, visible);
-        ni_put(&m, x->err == CUDA_NO_DEVICE ? " leaves no GPU" : " hides it");
-    } else if (row && row->cause) {
+    if (row && row->cause)
         ni_putf(&m, ": %s", row->cause);
-    }
-    if (x->err == CUDA_OTHER_DEVICE && visible) {
-        leave_untried(g, i, m.buf);
-        return;
-    }
-    if (row && !visible && !ni_findings_has(g->w->f, row->id))
+    if (row && !ni_findings_has(g->w->f, row->id))
         ni_report(g->w->f, row->id, subject_of(g, i, buf), "%s", m.buf);
-    convict(g, i, NI_NCCL_GPU, &m);
+    convict(g, i, x->done, &m);
 }
 
 /* Judges a rank that ended by a signal. The kernel kills for want of memory, and by a seccomp filter:
@@ -359,6 +371,15 @@ static bool is_whole(const struct ni_nccl_rank rank[NI_NCCL_RANKS])
     return rank[0].done == NI_NCCL_STEPS && rank[1].done == NI_NCCL_STEPS;
 }
 
+/* Returns true if the output shows that the sums went the way that the job is to go. For TCP there is
+   no other. */
+static bool shows_network(const struct judging *g, unsigned i)
+{
+    const bool cut = g->run->cut || g->tried->cut[number_of(g, i)];
+
+    return g->w->plan->transport != NI_NET_RDMA || (g->told->network[0] && !cut);
+}
+
 static void judge_gpu(const struct judging *g, unsigned i)
 {
     const struct ni_nccl_rank *rank = g->tried->rank[number_of(g, i)];
@@ -382,6 +403,8 @@ static void judge_gpu(const struct judging *g, unsigned i)
         gpu->verdict = NI_NCCL_FAILED; /* it ran, and not as the job is to run */
         gpu->step = NI_NCCL_JOIN;
     }
+    if (gpu->verdict == NI_NCCL_PASSED && !shows_network(g, i))
+        leave_untried(g, i, "what NCCL printed does not show over which network");
     g->all->passed += gpu->verdict == NI_NCCL_PASSED;
 }
 

@@ -148,3 +148,31 @@ void ni_put_no_result(struct ni_text *t, const struct ni_helper_result *run)
         break;
     }
 }
+
+/* ---- errors of CUDA ---- */
+
+/* What CUDA's errors mean (cuda.h, CUresult). */
+static const struct {
+    int cuda;
+    const char *why;
+} cuda_errors[] = {
+    {2, "it has too little free memory"},
+    {46, "another process has it (compute mode EXCLUSIVE_PROCESS)"},
+    {100, "CUDA finds no GPU in this process; is CUDA_VISIBLE_DEVICES right?"},
+    {101, "CUDA does not show it to this process; is CUDA_VISIBLE_DEVICES right?"},
+    {214, "CUDA reports an ECC error that could not be corrected (214)"},
+    {802, "CUDA is not ready (802); on HGX nodes the Fabric Manager must run"},
+    {803, "libcuda does not fit the driver (803)"},
+    {805, "the MPS server refuses it (805)"},
+};
+
+void ni_put_cuda_error(struct ni_text *t, int cuda)
+{
+    for (size_t i = 0; i < NI_COUNT(cuda_errors); i++) {
+        if (cuda_errors[i].cuda == cuda) {
+            ni_put(t, cuda_errors[i].why);
+            return;
+        }
+    }
+    ni_putf(t, "CUDA error %d", cuda);
+}

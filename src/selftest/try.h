@@ -18,5 +18,7 @@ void ni_try_by_helper(struct ni_context *ctx, const char *const changed[], char 
                       int64_t limit_ms, struct ni_helper_result *ret);
 /* Puts why the helper has no result; nothing: it has. */
 void ni_put_no_result(struct ni_text *t, const struct ni_helper_result *run);
+/* Puts what an error of CUDA says of a GPU: why it cannot be tried. */
+void ni_put_cuda_error(struct ni_text *t, int cuda);
 
 #endif

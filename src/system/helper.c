@@ -136,6 +136,7 @@ static void clear(struct ni_helper_result *ret)
 {
     ret->state = NI_HELPER_MISSING;
     ret->err = 0;
+    ret->cut = false;
     ret->version[0] = ret->words[0] = ret->errors[0] = '\0';
 }
 
@@ -271,7 +272,7 @@ static bool listen_to(struct ends *e, int64_t until_ms, struct ni_wait *wait,
 {
     struct ni_text words = ni_text_on(ret->words, sizeof(ret->words));
     struct ni_text errors = ni_text_on(ret->errors, sizeof(ret->errors));
-    bool full = false, dull = false;
+    bool full = false;
 
     while (e->words[0] >= 0 || e->errors[0] >= 0) {
         struct pollfd p[] = {{.fd = e->words[0], .events = POLLIN},
@@ -282,7 +283,7 @@ static bool listen_to(struct ends *e, int64_t until_ms, struct ni_wait *wait,
             return false;
         if (p[0].revents != 0 && !take(e->words[0], &words, &full))
             close_end(&e->words[0]);
-        if (p[1].revents != 0 && !take(e->errors[0], &errors, &dull))
+        if (p[1].revents != 0 && !take(e->errors[0], &errors, &ret->cut))
             close_end(&e->errors[0]);
         ret->state = NI_HELPER_BABBLES;
         if (full)

@@ -45,6 +45,7 @@ struct ni_helper_result {
     enum ni_helper_state state;
     int err;
     bool left;                     /* a process of it hangs in the kernel, and did not die */
+    bool cut;                      /* errors has not all of what was said there */
     char version[32];              /* NI_HELPER_OTHER: that of the file; "": it is no helper */
     char words[NI_HELPER_WORDS];   /* what it said, also if it was killed; untrusted */
     char errors[NI_HELPER_ERRORS]; /* what its libraries said on standard error; untrusted */

@@ -22,7 +22,8 @@ enum {
     AT_ONCE = 8,
     LOOK_MS = 20,
     ALONE_MS = 2000, /* for a rank whose other one has failed: it says why, too */
-    LINE = 2048
+    LINE = 2048,
+    PRINTED = 480 << 10 /* of all pairs; what starts the helper keeps 512 KiB (system/helper.h) */
 };
 
 struct pair {
@@ -33,6 +34,8 @@ struct pair {
     long long until;        /* when what is left of it is killed */
     char line[LINE];
     size_t n;
+    size_t room; /* for what it prints: a pair that prints much takes nothing from the others */
+    bool cut;    /* it printed more */
 };
 
 static struct pair pairs[PAIRS];
@@ -103,8 +106,13 @@ static void pass_line(unsigned at)
     char line[LINE + 16];
     const int n = snprintf(line, sizeof(line), "%u %.*s\n", at, (int)pair->n, pair->line);
 
-    if (pair->n > 0)
+    if (pair->n > 0 && (size_t)n > pair->room && !pair->cut)
+        (void)ni_try_say("cut %u", at);
+    pair->cut = pair->cut || (size_t)n > pair->room;
+    if (pair->n > 0 && !pair->cut) {
         (void)!write(STDERR_FILENO, line, (size_t)n);
+        pair->room -= (size_t)n;
+    }
     pair->n = 0;
 }
 
@@ -193,7 +201,11 @@ void ni_try_nccl(int n_what, char *const what[])
 
         if (hcas)
             *hcas++ = '\0';
-        pairs[i] = (struct pair){.bus = what[2 + i], .hcas = hcas, .printed = -1, .until = until};
+        pairs[i] = (struct pair){.bus = what[2 + i],
+                                 .hcas = hcas,
+                                 .printed = -1,
+                                 .until = until,
+                                 .room = PRINTED / n};
     }
     do {
         const long long now = now_ms();

@@ -4,7 +4,8 @@
 
    FALSE   what goes wrong, words with blanks between: cuInit=100 and the like, ncclCommInitRank=5 and the like: that
            function returns so; hang=FUNCTION, die=FUNCTION (of rank 1); wrong: sums of rank 1 are off from byte 4096 on;
-           noise: lines that are none of NCCL's; mode=3 mig=1 processes=2 used=100 free=50: what NVML says; nvml=9 */
+           noise: lines that are none of NCCL's; silent: no lines; flood: 700 KB of lines where NCCL_IB_HCA
+           has the name flood; mode=3 mig=1 processes=2 used=100 free=50: what NVML says; nvml=9 */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <signal.h>
@@ -231,11 +232,16 @@ int ncclCommInitRank(void **comm, int n, struct id id, int rank)
     *comm = &rank_of;
     if (word("noise"))
         printf("%c%c noise without an end %s", 0x1b, 0x7f, n == 2 ? "\n1 not of this pair\n" : "");
+    if (word("silent") && !freopen("/dev/null", "w", stdout))
+        return 2;
+    for (int i = 0; i < 10000 && word("flood") && strstr(getenv("NCCL_IB_HCA"), "flood"); i++)
+        printf("vm:%d:%d [0] NCCL INFO a line of a flood, one of very many of them\n", (int)getpid(), (int)getpid());
     printf("vm:%d:%d [0] NCCL INFO NCCL version 2.28.9+cuda13.0\n", (int)getpid(), (int)getpid());
     printf("vm:%d:%d [0] NCCL INFO NCCL_HOSTID set by environment to %s\n", (int)getpid(),
            (int)getpid(), getenv("NCCL_HOSTID"));
     printf("vm:%d:%d [0] NCCL INFO NCCL_IB_HCA set to %s\n", (int)getpid(), (int)getpid(),
            getenv("NCCL_IB_HCA"));
+    printf("vm:%d:%d [0] NCCL INFO Using network IB\n", (int)getpid(), (int)getpid());
     const int r = enter("ncclCommInitRank");
     if (r != 0) {
         printf("vm:%d:%d [0] plugin/net.cc:379 NCCL WARN Failed to initialize any NET plugin\n",

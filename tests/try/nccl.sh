@@ -68,6 +68,10 @@ same "at the deadline" 1 "$(($(date +%s) - begin < 5))"
 helped "noise" nccl - 60000 $bus
 matches "noise of a library" "*;done 0 0 leave;*" "$words"
 same "noise: each line is of the pair" "" "$(grep -v '^0 ' "$dir/errors")"
+helped "flood" nccl - 60000 $bus==flood:1 0000:07:00.0==mlx5_1:1
+matches "a pair that prints much" "*;cut 0;*" "$words"
+same "... takes nothing from the other one" "2 0" "$(grep -c '^1 vm.*HOSTID' "$dir/errors") $(grep -c '^cut 1' "$dir/said")"
+same "... and all of it has room" 1 "$(($(wc -c <"$dir/errors") < 512 * 1024))"
 helped "" nccl "$dir/none.so" 60000 $bus
 matches "a library that is not there" "*;unloaded $dir/none.so: cannot open shared object file: No such file or directory;failed 0 0 load dlopen 79;*" "$words"
 helped "" nccl "$dir/said" 60000 $bus

@@ -169,12 +169,12 @@ static void test_cuda(void **state)
     (void)state;
     judge_job("memory");
     assert_verdict(NI_NCCL_UNTRIED, 0);
-    assert_string_equal(all.untried, "cuDevicePrimaryCtxRetain returned 2: no GPU memory is left");
+    assert_string_equal(all.untried, 
+                        "cuDevicePrimaryCtxRetain returned 2: it has too little free memory");
     node_env("CUDA_VISIBLE_DEVICES=9");
     judge_job("visible");
-    assert_verdict(NI_NCCL_FAILED, 1);
-    assert_found(NI_F_IMAGE_NCCL_FAILED, GPU,
-                 "step `gpu`: cuInit returned 100: CUDA_VISIBLE_DEVICES=9 leaves no GPU");
+    assert_verdict(NI_NCCL_UNTRIED, 0);
+    assert_string_equal(all.untried, "cuInit returned 100: CUDA_VISIBLE_DEVICES=9 leaves no GPU");
     judge_words("version 1\nat 0 0 load\ndone 0 0 load 5\nat 0 0 gpu\nfailed 0 0 gpu "
                 "cuDeviceGetByPCIBusId 101\nend\n");
     assert_verdict(NI_NCCL_UNTRIED, 0);
@@ -185,6 +185,17 @@ static void test_cuda(void **state)
                 "802\nend\n");
     assert_verdict(NI_NCCL_FAILED, 2);
     assert_found(NI_F_LOG_CUDA_FABRIC, GPU, "Fabric Manager does not run");
+    judge_words("version 1\nat 0 0 load\ndone 0 0 load 5\nat 0 0 gpu\nfailed 0 0 gpu cuInit "
+                "805\nend\n");
+    assert_verdict(NI_NCCL_UNTRIED, 0);
+    assert_string_equal(all.untried, "cuInit returned 805: the MPS server refuses it (805)");
+    judge_words("version 1\nat 0 0 load\ndone 0 0 load 5\nat 0 0 gpu\nfailed 0 0 gpu "
+                "cuDevicePrimaryCtxRetain 46\nend\n");
+    assert_verdict(NI_NCCL_UNTRIED, 0);
+    judge_words("version 1\nat 0 0 load\ndone 0 0 load 5\nat 0 0 gpu\ndone 0 0 gpu 5\nat 0 0 "
+                "memory\nfailed 0 0 memory cuStreamCreate 999\nend\n");
+    assert_verdict(NI_NCCL_UNTRIED, 0);
+    assert_string_equal(all.untried, "cuStreamCreate returned 999: CUDA error 999");
     judge_words("version 1\nat 0 0 load\ndone 0 0 load 5\nat 0 0 gpu\nunloaded libcuda.so.1: "
                 "no\nfailed 0 0 gpu dlopen 79\nend\n");
     assert_verdict(NI_NCCL_UNTRIED, 0);
@@ -210,6 +221,64 @@ static void test_hang(void **state)
 #define UP_TO_JOIN                                                                                \
     "version 1\nat 0 0 load\ndone 0 0 load 5\nat 0 0 gpu\ndone 0 0 gpu 5\nat 0 0 memory\ndone 0 " \
     "0 memory 5\nat 0 0 id\ndone 0 0 id 5\nat 0 0 join\n"
+
+/* Ranks that come to the step join as in UP_TO_JOIN, and then fail in their own ways. */
+static void judge_pair(const char *first, const char *second)
+{
+    char words[2048];
+
+    (void)snprintf(words, sizeof(words),
+                   UP_TO_JOIN "at 0 1 load\ndone 0 1 load 5\nat 0 1 gpu\ndone 0 1 gpu 5\nat 0 1 "
+                              "memory\ndone 0 1 memory 5\nat 0 1 id\ndone 0 1 id 5\nat 0 1 join\n"
+                              "%s%send\n",
+                   first, second);
+    judge_words(words);
+}
+
+/* What one rank meets because the other one is gone says nothing. */
+static void test_culprit(void **state)
+{
+    (void)state;
+    judge_pair("failed 0 0 join ncclCommInitRank 6\n", "died 0 1 9\n");
+    assert_verdict(NI_NCCL_UNTRIED, 0);
+    assert_string_equal(all.untried, "a rank died by signal 9 in step `join`");
+    judge_pair("failed 0 0 join ncclCommInitRank 2\n", "died 0 1 11\n");
+    assert_found(NI_F_IMAGE_NCCL_FAILED, GPU, "a rank died by signal 11");
+    judge_pair("failed 0 0 join ncclCommInitRank 6\n", "failed 0 1 join ncclCommInitRank 5\n");
+    assert_found(NI_F_IMAGE_NCCL_FAILED, GPU, "returned 5, invalid usage");
+    judge_pair("failed 0 0 join ncclCommInitRank 6\n", "stopped 0 1\n");
+    assert_found(NI_F_IMAGE_NCCL_FAILED, GPU, "returned 6, remote error");
+}
+
+/* Sums that are right, and an NCCL that does not say over which network, or whose lines are not all
+   there. */
+static void test_no_evidence(void **state)
+{
+    static const char why[] = "what NCCL printed does not show over which network";
+
+    (void)state;
+    transport = NI_NET_RDMA;
+    judge_job("hca");
+    assert_int_equal(all.gpu[0].verdict, NI_NCCL_PASSED);
+    run.cut = true;
+    judge();
+    assert_int_equal(all.gpu[0].verdict, NI_NCCL_UNTRIED);
+    assert_string_equal(all.untried, why);
+    run.cut = false;
+    char *end = strstr(run.words, "end\n");
+    assert_non_null(end);
+    (void)ni_copy(end, 16, "cut 0\nend\n");
+    judge();
+    assert_int_equal(all.gpu[0].verdict, NI_NCCL_UNTRIED);
+    judge_job("hca");
+    run.errors[0] = '\0';
+    judge();
+    assert_verdict(NI_NCCL_UNTRIED, 0);
+    assert_string_equal(all.untried, why);
+    transport = NI_NET_TCP;
+    judge();
+    assert_verdict(NI_NCCL_PASSED, 0);
+}
 
 static void test_death_and_sums(void **state)
 {
@@ -274,6 +343,7 @@ int main(void)
         CASE(test_plugin),  CASE(test_cuda),
         CASE(test_hang),    CASE(test_death_and_sums),
         CASE(test_library), CASE(test_untried),
+        CASE(test_culprit), CASE(test_no_evidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
