@@ -201,11 +201,8 @@ void ni_try_nccl(int n_what, char *const what[])
 
         if (hcas)
             *hcas++ = '\0';
-        pairs[i] = (struct pair){.bus = what[2 + i],
-                                 .hcas = hcas,
-                                 .printed = -1,
-                                 .until = until,
-                                 .room = PRINTED / n};
+        pairs[i] = (struct pair){
+            .bus = what[2 + i], .hcas = hcas, .printed = -1, .until = until, .room = PRINTED / n};
     }
     do {
         const long long now = now_ms();

@@ -235,7 +235,8 @@ int ncclCommInitRank(void **comm, int n, struct id id, int rank)
     if (word("silent") && !freopen("/dev/null", "w", stdout))
         return 2;
     for (int i = 0; i < 10000 && word("flood") && strstr(getenv("NCCL_IB_HCA"), "flood"); i++)
-        printf("vm:%d:%d [0] NCCL INFO a line of a flood, one of very many of them\n", (int)getpid(), (int)getpid());
+        printf("vm:%d:%d [0] NCCL INFO a line of a flood, one of very many of them\n",
+               (int)getpid(), (int)getpid());
     printf("vm:%d:%d [0] NCCL INFO NCCL version 2.28.9+cuda13.0\n", (int)getpid(), (int)getpid());
     printf("vm:%d:%d [0] NCCL INFO NCCL_HOSTID set by environment to %s\n", (int)getpid(),
            (int)getpid(), getenv("NCCL_HOSTID"));

@@ -169,7 +169,7 @@ static void test_cuda(void **state)
     (void)state;
     judge_job("memory");
     assert_verdict(NI_NCCL_UNTRIED, 0);
-    assert_string_equal(all.untried, 
+    assert_string_equal(all.untried,
                         "cuDevicePrimaryCtxRetain returned 2: it has too little free memory");
     node_env("CUDA_VISIBLE_DEVICES=9");
     judge_job("visible");
