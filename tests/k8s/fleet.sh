@@ -273,8 +273,9 @@ gpu-5  1       ?    ?        ?
   error: exec.pid1.no-init: 1 node
         gpu-5
 *
-Run: kubectl cordon gpu-5
 Fleet: 5 nodes, 4 alike and without an error" "$said"
+case $said in *cordon*) wrong=$said ;; *) wrong= ;; esac
+same "a folder: its names may be no nodes" "" "$wrong"
 fleet "$tmp/f" --all
 matches "--all: what findings say" "*gpu-5: PID 1: sh is not an init:*info: exec.pid1.no-init: 4 nodes*" "$said"
 sed 's/\("id": "gdr.driver",\)/\1/; /"id": "gdr.driver"/,/outcome/ s/"outcome": ".*"/"outcome": "idle"/' \
@@ -307,6 +308,10 @@ echo '{"schema": 2, "errors": 0, "findings": []}' >"$tmp/f/odd.json"
 bad "another schema" "not what"
 echo '{}' >"$tmp/f/odd.json"
 bad "an object without anything" "not what"
+for errors in true -5; do
+    sed "s/\"errors\": 0/\"errors\": $errors/" "$tmp/doctor.json" >"$tmp/f/odd.json"
+    bad "$errors errors" "not what"
+done
 for member in errors findings schema; do
     sed "s/\"$member\": [^[]/\"$member\": {}, \"x\": \"/; s/\"findings\": \[\$/\"findings\": 7, \"x\": [/" "$tmp/doctor.json" |
         tr -d '\n' | sed 's/: "[0-9]*,/: 1,/g' >"$tmp/f/odd.json"
@@ -440,6 +445,17 @@ for pod in p1 p2; do { echo "nccl-init: warning: something" && cat "$tmp/doctor.
 printf 'gpu-1\ngpu-2\n' | listed >"$CLUSTER/nodes"
 fleet --namespace ml
 matches "a cluster: the last run alone" "0 Fleet: 2 nodes, all alike and without an error*" "$status $said"
+# a node is taken away for an error of its own, not for what its pod asks for or lacks
+for id in iommu.translated memlock.too-low hca.node.lost; do
+    sed 's/"errors": 0/"errors": 1/; s/"severity": "info"/"severity": "error"/; s/exec.pid1.no-init/'"$id/" \
+        "$tmp/doctor.json" >"$CLUSTER/log.p2"
+    fleet --namespace ml
+    echo "$status $(grep -c "^  error: $id: 1 node" "$tmp/out") $(grep cordon "$tmp/out")"
+done >"$tmp/cordons"
+same "whom to cordon" "1 1 Run: kubectl cordon gpu-2
+1 1 
+1 1 " "$(cat "$tmp/cordons")"
+cp "$CLUSTER/log.p1" "$CLUSTER/log.p2"
 printf 'gpu-1\ngpu-2\ngpu-3 "unschedulable": true\ngpu-4 "unschedulable": true\n' | listed >"$CLUSTER/nodes"
 fleet --namespace ml
 matches "a cordoned node is told, and counts no more" "0 Fleet: 2 nodes*
