@@ -28,14 +28,16 @@ options_of() { # VERB
     "$nccl_init" help "$1" | sed -n 's/^  \(-., \)\{0,1\}--\([a-z-]*\).*/\2/p' | sort
 }
 # of another value in each pod, or for a person at a terminal
-unfit='rank
+unfit='busy
+rank
+report
 root
 snapshot-on-refusal
 svg
 termination-log'
 same "the table has what run has" "$(options_of run | grep -vxF "$unfit" | grep -vx help)" "$(table)"
 same "... and without wrap what env has" \
-    "$(options_of env | grep -vxF "$unfit" | grep -vx -e help -e format -e output -e memlock -e keep-caps -e drop-caps)" \
+    "$(options_of env | grep -vxF "$unfit" | grep -vx -e help -e format -e output -e memlock -e keep-caps -e drop-caps -e nccl)" \
     "$(sed -n 's/^- {name: \([a-z-]*\)}$/\1/p' k8s/charts/nccl-init/options.yaml | sort)"
 schema() { /usr/bin/python3 -c '
 import json, sys
