@@ -20,7 +20,7 @@ enum { NI_MAX_ALLOCATION = 640 };
     X(SRIOVNET, "sriovnet", "HCAs given by SRIOVNETWORK_* (SR-IOV DRA driver)")   \
     X(DRA, "dra", "HCAs given by DRA device metadata")                            \
     X(NETSTATUS, "network-status", "HCAs given by network-status (Multus)")       \
-    X(UVERBS, "uverbs", "HCAs whose device node (uverbsN) opens")                 \
+    X(UVERBS, "uverbs", "HCAs found by their open device nodes")                  \
     X(NETDEV, "netdev", "HCAs with an interface in this network namespace")       \
     X(HOST, "host", "all HCAs of the host (host network)")
 

@@ -58,7 +58,7 @@ static void test_summary_rdma(void **state)
     memlock = 65537;
     assert_string_equal(
         written(summary),
-        "auto-detected RDMA over RoCE, 1 port; HCAs whose device node (uverbsN) opens; "
+        "auto-detected RDMA over RoCE, 1 port; HCAs found by their open device nodes; "
         "memlock 65537 B; NCCL_IB_DISABLE=0 NCCL_IB_HCA==mlx5_6:1,mlx5_10:1 "
         "NCCL_SOCKET_IFNAME=eth0\\x0a (user) NCCL_NET_GDR_LEVEL=PHB (nccl.conf)");
     memlock = NI_UNLIMITED;
