@@ -851,6 +851,21 @@ static bool lost_a_peer(const struct ni_log *log)
     return false;
 }
 
+/* Returns true if the log says why the job failed: an exception or an end that is a cause, or a line
+   of NCCL about a fault that is not another rank's. */
+static bool is_explained(const struct ni_log *log)
+{
+    if (log->exception || log->exit)
+        return true;
+    for (unsigned i = 0; i < log->n_hit; i++) {
+        const struct ni_log_hit *h = &log->hit[i];
+
+        if (is_reason(h) && order_of(h->row->id) != PEER && is_present(log, h))
+            return true;
+    }
+    return false;
+}
+
 /* Reports ranks whose log just ends while others lost a connection. */
 static void report_silent(const struct ni_log *log, struct ni_findings *f)
 {
@@ -866,19 +881,18 @@ static void report_silent(const struct ni_log *log, struct ni_findings *f)
         ni_log_set_add(&silent, (int)i);
         error = error ? error : r->error;
     }
-    if (silent.n == 0 || 2 * silent.n > log->n || !lost_a_peer(log))
+    if (silent.n == 0 || 2 * silent.n > log->n || !lost_a_peer(log) || is_explained(log))
         return;
     ni_log_put_ranks(&who, log, &silent);
+    ni_put(&t, silent.n > 1 ? "left first: their logs end " : "left first: its log ends ");
     if (error) {
-        ni_put(&t,
-               "left first: its log ends not in order, while others lost their connections. A "
-               "line in it says, in words that nccl-init does not know, that something failed: ");
+        ni_put(&t, "not in order, while others lost their connections. A line says, in words that "
+                   "nccl-init does not know, that something failed: ");
         put_quoted_line(&t, log, &error->quote);
     } else {
-        ni_put(
-            &t,
-            "left first: its log ends without an error and not in order, while others lost their "
-            "connections. It was killed, or its last lines are lost");
+        ni_put(&t,
+               "without an error and not in order, while others lost their connections: killed, or "
+               "the last lines are lost");
     }
     ni_report(f, NI_F_LOG_LEFT, who.buf, "%s", t.buf);
 }

@@ -132,9 +132,9 @@ void ni_log_take_fault(const struct ni_log_line *l, const struct ni_pattern *row
     const ni_log_text subject =
         row->id == NI_F_USER_VALUE_IGNORED ? find_refused(l) : ni_log_keep(log, find_hca(l));
     struct ni_log_hit *h = keep_hit(log, narrow, its, subject, quote);
-    if (!h || h->last == log->lines)
+    if (!h || h->last == log->records)
         return;
-    h->last = log->lines;
+    h->last = log->records;
     h->count++;
     if (!l->by) {
         h->nobodys_file = log->file;

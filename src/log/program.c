@@ -232,7 +232,7 @@ static void begin_traceback(const struct ni_log_line *l, const char *at)
     struct ni_log_trace *trace = &log->trace[log->n_trace % NI_LOG_TRACES];
     const char *blank = at;
 
-    if (log->ignored != 0 && log->lines <= log->ignored + 1)
+    if (log->ignored != 0 && log->records <= log->ignored + 1)
         return;
     log->n_trace++;
     if (trace->lines == 0) /* else it takes the place of one that counts as open */
@@ -678,7 +678,7 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
         begin_traceback(l, f->at);
         break;
     case NI_PROGRAM_IGNORED:
-        log->ignored = log->lines;
+        log->ignored = log->records;
         break;
     case NI_PROGRAM_THROWN:
         note_thrown(l, f);

@@ -81,6 +81,8 @@ void ni_log_got(struct ni_log *log, const char *file, size_t n)
         log->len = 0;
     }
     memmove(log->buf, p, log->len);
-    if (n == 0)
-        log->line = 0;
+    if (n > 0)
+        return;
+    log->lines += log->line;
+    log->line = 0;
 }

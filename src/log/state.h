@@ -161,8 +161,10 @@ struct ni_log {
     char buf[NI_LOG_BUF];
     size_t len;
     ni_log_text file;
-    uint64_t line; /* number of the present line in the file */
-    uint64_t lines;
+    uint64_t line;  /* number of the present line in the file */
+    uint64_t lines; /* of the files that were read to their end */
+    uint64_t
+        records; /* lines, parts of one between carriage returns, parts of one that is too long */
     bool rccl;
     uint32_t libraries;             /* a bit for each that printed a line: enum ni_log_library */
     bool info;                      /* it has a line of NCCL_DEBUG=INFO */

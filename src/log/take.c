@@ -487,11 +487,11 @@ static bool begins_box(struct ni_log *log, const char *p, const char *end)
     while (at > p && at[-1] == '-')
         at--;
     if (end - at >= DASHES) {
-        log->boxed = !log->boxed || log->lines > log->boxed_at + 100;
-        log->boxed_at = log->lines;
+        log->boxed = !log->boxed || log->records > log->boxed_at + 100;
+        log->boxed_at = log->records;
         return false;
     }
-    return log->boxed && log->lines == log->boxed_at + 1 && p < end;
+    return log->boxed && log->records == log->boxed_at + 1 && p < end;
 }
 
 /* Notes a line that says in words of its own that something failed, if nothing else knows it. */
@@ -517,7 +517,7 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, enum n
     struct ni_log_line l;
 
     ni_log_read_line(&l, log, p, end, cut);
-    log->lines++;
+    log->records++;
     log->dropped += l.n_found == NI_LOG_FOUND; /* the line may have more */
     ni_log_end_traceback(&l);
     for (unsigned i = 0; i < l.n_found; i++)
