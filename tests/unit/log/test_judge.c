@@ -507,7 +507,7 @@ static void test_carriage_return(void **state)
         memcpy(ni_log_room(log, &room), cases[i].text, strlen(cases[i].text));
         ni_log_got(log, "x.log", strlen(cases[i].text));
         assert_int_equal(log->line, cases[i].lines);
-        assert_int_equal(log->lines, cases[i].records);
+        assert_int_equal(log->records, cases[i].records);
         assert_int_equal(log->n_rank, cases[i].processes);
         free(log);
     }
