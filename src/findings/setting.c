@@ -114,7 +114,9 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .number = NI_F_REQUIRE_SELFTEST,
         .id = "require.selftest",
         .cost = NI_COST_DEMAND,
-        .user = "read the findings that begin with `verbs.`; `nccl-init selftest` shows each port.",
+        .user =
+            "read the findings of the trial that failed: `verbs.` of ports, `image.` of the "
+            "image, `gdr.` of GPU memory; `nccl-init selftest`, with the same --try, shows more.",
         .command = "Run: nccl-init selftest",
     },
     {

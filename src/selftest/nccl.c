@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/board.h"
 #include "cli/context.h"
@@ -24,6 +25,8 @@
 #include "print/layout.h"
 #include "print/words.h"
 #include "rules/chosen.h"
+#include "rules/decide.h"
+#include "selftest/library.h"
 #include "selftest/try.h"
 #include "system/helper.h"
 #include "system/process.h"
@@ -36,45 +39,93 @@ enum {
 
 /* What the trial's environment has in place of the job's, beside what the helper sets for each rank: NCCL
    prints what `log` reads, and to us; the topology of two nodes on one GPU is no file that the job wants;
-   the ranks meet by a pipe. An empty value hides what nccl.conf says (misc/param.cc). */
+   the ranks meet by a pipe. A value, also an empty one, hides what nccl.conf says (misc/param.cc). */
 static const char *const changed[] = {
     "NCCL_DEBUG=INFO",
     "NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET",
     "NCCL_DEBUG_FILE=",
     "NCCL_NVLS_ENABLE=0",
     "NCCL_MNNVL_ENABLE=0",
-    "NCCL_TOPO_DUMP_FILE",
-    "NCCL_GRAPH_DUMP_FILE",
+    "NCCL_TOPO_DUMP_FILE=/dev/null",
+    "NCCL_GRAPH_DUMP_FILE=/dev/null",
     "NCCL_COMM_ID",
     NULL,
 };
-static const char changed_text[] =
-    "NCCL_HOSTID, NCCL_IB_HCA, NCCL_NVLS_ENABLE, NCCL_MNNVL_ENABLE, NCCL_DEBUG*, NCCL_COMM_ID, "
-    "NCCL_*_DUMP_FILE";
+/* What the helper sets for each rank (try/nccl.c). */
+static const char *const set_by_rank[] = {"NCCL_HOSTID", "NCCL_IB_HCA", NULL};
 
 /* ---- which NCCL ---- */
 
-/* Returns true if the file is of NVIDIA's package for Python, as PyTorch brings it. */
-static bool is_wheels(const struct ni_image_file *f)
-{
-    return f->kind == NI_IMAGE_NCCL && strstr(f->path, "/nvidia/nccl/lib/");
-}
-
-/* Chooses the library: the one that is named; the one that a Python of the image brings, the first in
-   the order of VIRTUAL_ENV, CONDA_PREFIX and PATH; the loader's. */
+/* Chooses the library: the one that is named, or that the command would load. */
 static void choose_library(const struct ni_context *ctx, struct ni_nccl_trial *all)
 {
-    const struct ni_image *image = ctx->inventory.image;
-    const char *named = ctx->options.policy.nccl;
+    const char *named = ctx->options.policy.nccl, *command = NULL;
 
     all->named = named != NULL;
-    (void)ni_copy(all->path, sizeof(all->path), named ? named : "-");
-    for (unsigned i = 0; !named && image && i < image->n_file; i++) {
-        if (!is_wheels(&image->file[i]))
+    if (ctx->verb == NI_VERB_RUN && ctx->operands)
+        command = ctx->operands[0];
+    if (named)
+        (void)ni_copy(all->path, sizeof(all->path), named);
+    else
+        ni_choose_nccl(&ctx->own, command, ctx->inventory.image, all->path);
+}
+
+/* ---- settings that one GPU cannot show ---- */
+
+static bool is_word(struct ni_span a, const char *b)
+{
+    return a.n == strlen(b) && strncasecmp(a.p, b, a.n) == 0;
+}
+
+/* Returns true if the value of NCCL_ALGO leaves ncclAllReduce only algorithms that two ranks of one GPU
+   do not have: "nvls,nvlstree", "allreduce:collnetdirect", "^ring,tree" (2.30.7 graph/tuning.cc
+   parseList). */
+static bool needs_gpus(const char *value)
+{
+    struct ni_span entry, word;
+    bool ret = false;
+
+    while (ni_split(&value, ';', &entry)) {
+        const char *colon = memchr(entry.p, ':', entry.n);
+        char list[NI_VALUE];
+        const char *rest = list;
+        unsigned usual = 0, others = 0;
+
+        if (colon && !is_word((struct ni_span){entry.p, (size_t)(colon - entry.p)}, "allreduce"))
             continue;
-        (void)ni_format(all->path, sizeof(all->path), "/%s", image->file[i].path);
-        return;
+        const char *from = colon ? colon + 1 : entry.p;
+        if (!ni_copyn(list, sizeof(list), from, (size_t)(entry.p + entry.n - from)))
+            continue;
+        const bool without = list[0] == '^';
+        rest += without;
+        while (ni_split(&rest, ',', &word)) {
+            if (is_word(word, "ring") || is_word(word, "tree"))
+                usual++;
+            else if (is_word(word, "nvls") || is_word(word, "nvlstree") ||
+                     (word.n > 7 && strncasecmp(word.p, "collnet", 7) == 0))
+                others++;
+        }
+        ret = without ? usual == 2 : usual == 0 && others > 0;
     }
+    return ret;
+}
+
+void ni_put_unfit(struct ni_text *why, const struct ni_work *w)
+{
+    const char *algo = ni_user_value(w, "NCCL_ALGO"), *graph = ni_user_value(w, "NCCL_GRAPH_FILE");
+
+    for (unsigned i = 0; i < w->inv->n_conf && why->len == 0; i++) {
+        if (strcmp(w->inv->conf[i].name, "NCCL_COMM_ID") == 0)
+            ni_putf(why, "%s sets NCCL_COMM_ID, and the ranks of the trial would go there",
+                    w->inv->conf[i].file);
+    }
+    if (why->len == 0 && algo && needs_gpus(algo)) {
+        ni_put(why, "NCCL_ALGO=");
+        ni_quote(why, algo);
+        ni_put(why, ", a value for several GPUs of a node");
+    }
+    if (why->len == 0 && graph && graph[0])
+        ni_put(why, "NCCL_GRAPH_FILE is set, a value for several GPUs of a node");
 }
 
 /* ---- which GPUs ---- */
@@ -190,6 +241,7 @@ const struct ni_nccl_trial *ni_try_nccl(struct ni_context *ctx, int64_t limit_ms
     struct ni_nccl_trial *all = calloc(1, sizeof(*all));
     struct ni_helper_result *run = calloc(1, sizeof(*run));
     const int64_t begin = ni_now_ms();
+    struct ni_text unfit = NI_TEXT(NI_REASON);
 
     if (!all || !run) {
         free(all);
@@ -200,7 +252,10 @@ const struct ni_nccl_trial *ni_try_nccl(struct ni_context *ctx, int64_t limit_ms
     choose_library(ctx, all);
     list_gpus(&ctx->inventory, all);
     ni_progress_show(ctx, "", "self-test: the image's NCCL");
-    if (all->n > 0)
+    ni_put_unfit(&unfit, &ctx->work);
+    for (unsigned i = 0; i < all->n && unfit.len > 0; i++)
+        leave_out(all, i, unfit.buf);
+    if (all->n > 0 && unfit.len == 0)
         number_gpus(ctx, run, all);
     if (all->asked > 0)
         try_gpus(ctx, run, all);
@@ -285,6 +340,35 @@ static void put_version(struct ni_text *t, int version)
         ni_putf(t, "%d.%d.%d", version / 1000, version / 100 % 10, version % 100);
 }
 
+/* Puts names, with what goes before the next one. */
+static void put_names(struct ni_text *out, const char *const names[], size_t *column)
+{
+    enum { WIDTH = 96 };
+
+    for (unsigned i = 0; names[i]; i++) {
+        const size_t n = strcspn(names[i], "=");
+        const bool fits = *column > 0 && *column + 2 + n < WIDTH;
+
+        if (*column > 0)
+            ni_put(out, fits ? ", " : ",\n");
+        if (!fits)
+            ni_put(out, "  ");
+        *column = fits ? *column + 2 + n : 2 + n;
+        ni_putn(out, names[i], n);
+    }
+}
+
+/* Puts the variables that are other ones than the job's. */
+static void put_changed(struct ni_text *out)
+{
+    size_t column = 0;
+
+    put_names(out, set_by_rank, &column);
+    put_names(out, changed, &column);
+    put_names(out, ni_try_writing, &column);
+    ni_put(out, "\n");
+}
+
 /* Puts which library it is, and which others the image has. */
 static void put_library(struct ni_text *out, const struct ni_view *view,
                         const struct ni_nccl_trial *all)
@@ -312,8 +396,8 @@ static void put_library(struct ni_text *out, const struct ni_view *view,
         ni_quote(out, f->path);
         ni_putf(out, "%s%s (--nccl=FILE)\n", f->version[0] ? ", version " : "", f->version);
     }
-    ni_putf(out, "  two ranks on each GPU, as two nodes, in the job's environment but for\n  %s\n",
-            changed_text);
+    ni_put(out, "  two ranks on each GPU, as two nodes, in the job's environment but for\n");
+    put_changed(out);
 }
 
 void ni_put_nccl_trial(struct ni_text *out, const struct ni_view *view,

@@ -43,6 +43,8 @@ struct ni_nccl_trial {
     int64_t limit_ms, took_ms;
 };
 
+/* Puts why two ranks on one GPU cannot show what the job's settings do; nothing: they can. */
+void ni_put_unfit(struct ni_text *why, const struct ni_work *w);
 /* Judges what the helper said of the GPUs of the trial: a finding for each cause. */
 void ni_judge_nccl(const struct ni_work *w, const struct ni_helper_result *run,
                    struct ni_nccl_trial *all);

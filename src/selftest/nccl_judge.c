@@ -366,6 +366,18 @@ static void judge_hang(const struct judging *g, unsigned i)
         convict(g, i, x->done, &m);
 }
 
+/* Returns true if NCCL failed because /dev/shm is full, which has room for what the job needs: each rank
+   has a pool there (2.28.9 proxy.h ncclProxyOpsPool), and the trial has two ranks on a GPU. */
+static bool is_only_doubled(const struct judging *g)
+{
+    enum { POOL = 34210176 };
+    const struct ni_num shm = g->w->inv->self.shm;
+    const int64_t jobs = (int64_t)g->all->n * POOL;
+
+    return g->told->cause && g->told->cause->id == NI_F_SHM_DEFAULT && shm.known == NI_KNOWN &&
+           shm.v >= jobs && shm.v < 2 * jobs;
+}
+
 static bool is_whole(const struct ni_nccl_rank rank[NI_NCCL_RANKS])
 {
     return rank[0].done == NI_NCCL_STEPS && rank[1].done == NI_NCCL_STEPS;
@@ -390,7 +402,11 @@ static void judge_gpu(const struct judging *g, unsigned i)
         gpu->us[step] = rank[0].us[step] > rank[1].us[step] ? rank[0].us[step] : rank[1].us[step];
     if (is_whole(rank))
         gpu->verdict = NI_NCCL_PASSED;
-    else if (who >= 0)
+    else if (is_only_doubled(g)) {
+        leave_untried(g, i,
+                      "the trial needs twice the job's /dev/shm, which has only room for the job");
+        return;
+    } else if (who >= 0)
         judge_failure(g, i, &rank[who]);
     else
         judge_hang(g, i);

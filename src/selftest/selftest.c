@@ -289,13 +289,19 @@ bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how)
 }
 
 /* Says how trials went, unless there was nothing to try, which is a finding. A demand that all pass
-   may not hold. */
-static void conclude(struct ni_context *ctx, bool passes, bool any, const char *how)
+   may not hold. name: of --try; the reason names it, for the finding's own hint is of all trials. */
+static void conclude(struct ni_context *ctx, const char *name, bool passes, bool any,
+                     const char *how)
 {
+    struct ni_text why = NI_TEXT(3 * NI_REASON);
+
     if (any)
         ni_say(ctx, passes ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %s", how);
+    ni_put(&why, how);
+    if (strcmp(name, "ports") != 0)
+        ni_putf(&why, " (nccl-init selftest --try=%s)", name);
     if (!passes)
-        ni_refuse_demand(&ctx->work, NI_REQUIRE_SELFTEST, how);
+        ni_refuse_demand(&ctx->work, NI_REQUIRE_SELFTEST, why.buf);
 }
 
 /* Says how the trial of GPU memory went, and lets the plan follow it. A proof that is demanded is not
@@ -305,7 +311,7 @@ static void conclude_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all
     struct ni_text how = NI_TEXT(2 * NI_REASON);
     const bool passes = ni_gpus_pass(all, &how), nothing = all && all->n == 0;
 
-    conclude(ctx, passes, !nothing, how.buf);
+    conclude(ctx, "gpu", passes, !nothing, how.buf);
     if (!passes || nothing)
         ni_refuse_demand(&ctx->work, NI_REQUIRE_GDR_TRIED, how.buf);
     if (all) /* behind the refusal, which stands: the plan that follows would refuse for a later reason */
@@ -326,19 +332,19 @@ const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
     if (wants && ni_tries(&ctx->options, NI_TRY_PORTS)) {
         const bool passes = ni_selftest_passes(all.ports, &how);
 
-        conclude(ctx, passes, all.ports && all.ports->n > 0, how.buf);
+        conclude(ctx, "ports", passes, all.ports && all.ports->n > 0, how.buf);
     }
     if (all.image) {
         const bool passes = ni_image_passes(all.image, &image);
 
-        conclude(ctx, passes, all.image->n > 0, image.buf);
+        conclude(ctx, "image", passes, all.image->n > 0, image.buf);
     }
     if (wants && ni_tries(&ctx->options, NI_TRY_GPU))
         conclude_gpus(ctx, all.gpu);
     if (all.nccl) {
         const bool passes = ni_nccl_passes(all.nccl, &nccl);
 
-        conclude(ctx, passes, true, nccl.buf);
+        conclude(ctx, "nccl", passes, true, nccl.buf);
     }
     return all.ports;
 }

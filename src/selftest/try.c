@@ -24,15 +24,16 @@
 
 /* Variables that make the loader, libibverbs or mlx5 write a file of the job (ld.so(8); rdma-core
    56.1 libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). */
-static const char *const writing[] = {"LD_DEBUG",     "LD_DEBUG_OUTPUT", "LD_PROFILE",
-                                      "MALLOC_TRACE", "VERBS_LOG_FILE",  "MLX5_DEBUG_FILE"};
+const char *const ni_try_writing[] = {
+    "LD_DEBUG",       "LD_DEBUG_OUTPUT", "LD_PROFILE", "MALLOC_TRACE",
+    "VERBS_LOG_FILE", "MLX5_DEBUG_FILE", NULL};
 
 static bool is_writing(const char *entry)
 {
     const size_t n = strcspn(entry, "=");
 
-    for (size_t i = 0; i < NI_COUNT(writing); i++) {
-        if (ni_span_is((struct ni_span){entry, n}, writing[i]))
+    for (size_t i = 0; ni_try_writing[i]; i++) {
+        if (ni_span_is((struct ni_span){entry, n}, ni_try_writing[i]))
             return true;
     }
     return false;

@@ -9,6 +9,8 @@
 #include "nccl_init/text.h"
 #include "system/helper.h"
 
+/* Variables that the helper does not get, for with them libraries write files of the job; NULL-terminated. */
+extern const char *const ni_try_writing[];
 /* Runs the helper for limit_ms at most, with the command's environment, but for variables that make
    libraries write files of the job. changed: "NAME=VALUE" in place of the job's, "NAME" to be left out;
    its end is NULL, as may be the whole. args: what it is to try, then the arguments of that, then NULL; at

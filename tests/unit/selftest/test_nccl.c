@@ -280,6 +280,81 @@ static void test_no_evidence(void **state)
     assert_verdict(NI_NCCL_PASSED, 0);
 }
 
+/* Room for the job's one pool for each GPU, and not for the trial's two. */
+static void test_shm(void **state)
+{
+    (void)state;
+    node.inv.self.shm = (struct ni_num){INT64_C(64) << 20, NI_KNOWN};
+    judge_job("shm");
+    assert_verdict(NI_NCCL_UNTRIED, 0);
+    assert_true(ni_has_prefix(all.untried, "the trial needs twice the job's /dev/shm"));
+    node.inv.self.shm.v = INT64_C(32) << 20;
+    judge_job("shm");
+    assert_int_equal(all.gpu[0].verdict, NI_NCCL_FAILED);
+    node.inv.self.shm.v = INT64_C(128) << 20; /* others fill it */
+    judge_job("shm");
+    assert_int_equal(all.gpu[0].verdict, NI_NCCL_FAILED);
+}
+
+static void assert_unfit(const char *entry, const char *words)
+{
+    static struct ni_env env;
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
+    struct ni_text why = NI_TEXT(NI_REASON);
+
+    env = (struct ni_env){node.entry};
+    node.entry[0] = (char *)(uintptr_t)entry;
+    node.entry[1] = NULL;
+    ni_put_unfit(&why, &work);
+    if (words ? !strstr(why.buf, words) : why.len > 0)
+        fail_msg("%s: `%s`", entry ? entry : "", why.buf);
+}
+
+/* Settings that fit the job, and not two ranks on one GPU. */
+static void test_unfit(void **state)
+{
+    static const char several[] = "a value for several GPUs of a node";
+
+    (void)state;
+    assert_unfit(NULL, NULL);
+    assert_unfit("NCCL_ALGO=NVLS", several);
+    assert_unfit("NCCL_ALGO=nvlstree,collnetdirect", several);
+    assert_unfit("NCCL_ALGO=allreduce:nvls;broadcast:ring", several);
+    assert_unfit("NCCL_ALGO=^ring,tree", several);
+    assert_unfit("NCCL_ALGO=nvls,ring", NULL);
+    assert_unfit("NCCL_ALGO=^nvls", NULL);
+    assert_unfit("NCCL_ALGO=broadcast:nvls", NULL);
+    assert_unfit("NCCL_ALGO=nonesuch", NULL); /* an error of its own */
+    assert_unfit("NCCL_GRAPH_FILE=/etc/graph.xml", several);
+    node.inv.n_conf = 1;
+    (void)ni_copy(node.inv.conf[0].name, NI_DEV_NAME, "NCCL_COMM_ID");
+    (void)ni_copy(node.inv.conf[0].file, NI_DEV_NAME, "etc/nccl.conf");
+    assert_unfit(NULL, "etc/nccl.conf sets NCCL_COMM_ID");
+}
+
+/* The report names each variable that is another one than the job's. */
+static void test_changed(void **state)
+{
+    static const char *const names[] = {"NCCL_HOSTID, NCCL_IB_HCA, NCCL_DEBUG, ",
+                                        "NCCL_TOPO_DUMP_FILE,",
+                                        "NCCL_GRAPH_DUMP_FILE,",
+                                        "LD_DEBUG_OUTPUT,",
+                                        "MALLOC_TRACE,",
+                                        "VERBS_LOG_FILE,",
+                                        "MLX5_DEBUG_FILE\n"};
+    static char buf[8192];
+    const struct ni_view view = {.inv = &node.inv, .plan = &node.plan};
+    struct ni_text out = ni_text_on(buf, sizeof(buf));
+
+    (void)state;
+    judge_job("sockets");
+    ni_put_nccl_trial(&out, &view, &all);
+    for (unsigned i = 0; i < NI_COUNT(names); i++) {
+        if (!strstr(out.buf, names[i]))
+            fail_msg("no %s in %s", names[i], out.buf);
+    }
+}
+
 static void test_death_and_sums(void **state)
 {
     (void)state;
@@ -344,6 +419,8 @@ int main(void)
         CASE(test_hang),    CASE(test_death_and_sums),
         CASE(test_library), CASE(test_untried),
         CASE(test_culprit), CASE(test_no_evidence),
+        CASE(test_shm),     CASE(test_unfit),
+        CASE(test_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
