@@ -106,8 +106,9 @@ static const struct ni_verb verbs[] = {
      "plan, doctor; docs/reference/tree.md", "Look at it elsewhere, or later"},
     {"log", NI_VERB_LOG, NI_EFFECT_READS, ni_cmd_log, 0, "[FILE...]",
      "Reads the log of a job with NCCL_DEBUG=INFO, and shows what NCCL did and what "
-     "went wrong. Exit status 1 if there is an error, or if RDMA was meant and "
-     "sockets were used.",
+     "went wrong. Exit status 1 if there is an error, if RDMA was meant and sockets "
+     "were used, or if it is NOT KNOWN how the job fared: the log shows no collective, "
+     "or no line of NCCL.",
      "  # what NCCL did, by rank\n"
      "  nccl-init log job.log\n"
      "  # fail unless GPUDirect RDMA was used between nodes\n"

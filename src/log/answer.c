@@ -27,11 +27,18 @@ static size_t job_length(const struct ni_log *log)
     return log->job_end - log->job_at;
 }
 
+static const char *headline(const struct ni_log *log)
+{
+    if (log->not_known)
+        return "NOT KNOWN: ";
+    return log->failed ? "FAILED: " : "";
+}
+
 static void put_verdict(struct ni_text *out, const struct ni_view *view, const struct ni_log *log)
 {
     const struct ni_finding *cause = log->cause;
 
-    ni_put(out, log->failed ? "FAILED: " : "");
+    ni_put(out, headline(log));
     if (cause) {
         ni_putf(out, "%s%s", cause->subject, cause->subject[0] ? ": " : "");
         ni_putn(out, cause->message, first_sentence(cause->message));
@@ -45,9 +52,10 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, const s
 
 static enum ni_tint tint_of(const struct ni_view *view, const struct ni_log *log)
 {
-    if (log->failed)
+    if (log->failed && !log->not_known)
         return NI_RED;
-    return ni_findings_count(view->findings, NI_WARNING) > 0 ? NI_YELLOW : NI_PLAIN;
+    return log->not_known || ni_findings_count(view->findings, NI_WARNING) > 0 ? NI_YELLOW
+                                                                               : NI_PLAIN;
 }
 
 void ni_put_log_answer(struct ni_text *out, const struct ni_view *view, const struct ni_log *log,

@@ -633,8 +633,9 @@ static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_fin
 
     report_sockets(log, meant, f);
     report_gdr(log, f);
-    log->failed = (rdma && (log->n == 0 || count_with(log, NO_RDMA) > 0)) ||
-                  (gdr && (log->gdr < log->net || (log->net == 0 && !all_local)));
+    log->unmet = (rdma && (log->n == 0 || count_with(log, NO_RDMA) > 0)) ||
+                 (gdr && (log->gdr < log->net || (log->net == 0 && !all_local)));
+    log->failed = log->unmet;
 }
 
 static void judge_start(struct ni_log *log, struct ni_findings *f)
@@ -920,14 +921,23 @@ static bool is_in_first(const struct ni_log *log)
     return log->n > 0;
 }
 
-/* Returns true if a rank that has not ended has a warning that no pattern fits. */
-static bool has_unknown_warn(const struct ni_log *log)
+/* Puts the first warning that no pattern fits, of a rank that has not ended; nothing if there is none. */
+static void put_unknown_warn(struct ni_text *t, const struct ni_log *log)
 {
-    for (unsigned i = 0; i < log->n; i++)
-        if (log->order[i]->process->unknown_warn && !log->order[i]->ended &&
-            !has_run(log, log->order[i]))
-            return true;
-    return false;
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+        const char *text = ni_log_word(log, r->process->warn.text);
+
+        if (!r->process->unknown_warn || r->ended || has_run(log, r))
+            continue;
+        ni_put(t, "; ");
+        ni_quote(t, ni_log_word(log, r->process->warn.file));
+        ni_putf(t, ":%u has an NCCL WARN that nccl-init does not know: \"",
+                (unsigned)r->process->warn.line);
+        ni_put_quoted(t, text, strlen(text), 160);
+        ni_put(t, "\", and no line shows that the job ended in order");
+        return;
+    }
 }
 
 /* Puts the state in which the log ends. */
@@ -946,9 +956,8 @@ static void put_end(struct ni_text *t, const struct ni_log *log, const struct ni
     if (is_in_first(log) && ni_findings_count(f, NI_ERROR) == 0)
         ni_put(t, "; no line shows that the first collective ended: if the job hangs here, "
                   "NCCL_P2P_DISABLE=1 tells whether the GPUs' P2P is the reason (ACS, IOMMU)");
-    if (ni_findings_count(f, NI_ERROR) == 0 && has_unknown_warn(log))
-        ni_put(t, "; an NCCL WARN below is not known to nccl-init, and no line shows that the job "
-                  "ended in order");
+    if (ni_findings_count(f, NI_ERROR) == 0)
+        put_unknown_warn(t, log);
     if (log->doubt && ended < log->n) {
         ni_put(t, "; ");
         ni_quote(t, ni_log_word(log, log->doubt->file));
@@ -1098,6 +1107,9 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     if (errors > 0)
         ni_putf(&t, "; %u error%s below", errors, ni_plural(errors));
     log->failed |= errors > 0 || log->died;
+    /* a log without NCCL's lines is an error of the log, not of the job */
+    const unsigned of_job = errors - ni_findings_has(f, NI_F_LOG_NONE);
+    log->not_known = log->failed && !log->unmet && !log->died && of_job == 0;
 }
 
 void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f)

@@ -248,8 +248,10 @@ struct ni_log {
     char sentence[1024];
     size_t job_at, job_end; /* the part of the sentence that tells of the job, behind the cause */
     bool fatal[NI_F_END];   /* findings from which the job died, whatever their severity */
-    bool died;   /* NCCL returned an error in a process whose communicator is not complete */
-    bool failed; /* the exit status is 1 */
+    bool died;      /* NCCL returned an error in a process whose communicator is not complete */
+    bool unmet;     /* what --expect demands does not hold */
+    bool failed;    /* the exit status is 1 */
+    bool not_known; /* it is 1 because nothing shows how the job fared */
 };
 
 /* Keep a text and return its number, 0: no room; return the text of a number. */
