@@ -4,8 +4,8 @@
 
    FALSE   what goes wrong, words with blanks between: cuInit=100 and the like, ncclCommInitRank=5 and the like: that
            function returns so; hang=FUNCTION, die=FUNCTION (of rank 1); wrong: sums of rank 1 are off from byte 4096 on;
-           noise: lines that are none of NCCL's; silent: no lines; flood: 700 KB of lines where NCCL_IB_HCA
-           has the name flood; mode=3 mig=1 processes=2 used=100 free=50: what NVML says; nvml=9 */
+           noise: lines that are none of NCCL's; silent: no lines; flood=mlx5_1: 700 KB of lines
+           where NCCL_IB_HCA has that name; mode=3 mig=1 processes=2 used=100 free=50: what NVML says; nvml=9 */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <signal.h>
@@ -223,6 +223,18 @@ int ncclGetUniqueId(struct id *ret)
     return enter("ncclGetUniqueId");
 }
 
+/* Returns true if FALSE floods the rank that has that HCA. */
+static int is_flooded(void)
+{
+    const char *hcas = getenv("NCCL_IB_HCA"), *flood = getenv("FALSE");
+    char name[16];
+
+    flood = flood ? strstr(flood, "flood=") : NULL;
+    if (!flood || !hcas || sscanf(flood, "flood=%15s", name) != 1)
+        return 0;
+    return strstr(hcas, name) != NULL;
+}
+
 int ncclCommInitRank(void **comm, int n, struct id id, int rank)
 {
     struct sockaddr_un at;
@@ -234,7 +246,7 @@ int ncclCommInitRank(void **comm, int n, struct id id, int rank)
         printf("%c%c noise without an end %s", 0x1b, 0x7f, n == 2 ? "\n1 not of this pair\n" : "");
     if (word("silent") && !freopen("/dev/null", "w", stdout))
         return 2;
-    for (int i = 0; i < 10000 && word("flood") && strstr(getenv("NCCL_IB_HCA"), "flood"); i++)
+    for (int i = 0; i < 10000 && is_flooded(); i++)
         printf("vm:%d:%d [0] NCCL INFO a line of a flood, one of very many of them\n",
                (int)getpid(), (int)getpid());
     printf("vm:%d:%d [0] NCCL INFO NCCL version 2.28.9+cuda13.0\n", (int)getpid(), (int)getpid());

@@ -68,7 +68,7 @@ same "at the deadline" 1 "$(($(date +%s) - begin < 5))"
 helped "noise" nccl - 60000 $bus
 matches "noise of a library" "*;done 0 0 leave;*" "$words"
 same "noise: each line is of the pair" "" "$(grep -v '^0 ' "$dir/errors")"
-helped "flood" nccl - 60000 $bus==flood:1 0000:07:00.0==mlx5_1:1
+helped "flood=mlx5_7" nccl - 60000 $bus==mlx5_7:1 0000:07:00.0==mlx5_1:1
 matches "a pair that prints much" "*;cut 0;*" "$words"
 same "... takes nothing from the other one" "2 0" "$(grep -c '^1 vm.*HOSTID' "$dir/errors") $(grep -c '^cut 1' "$dir/said")"
 same "... and all of it has room" 1 "$(($(wc -c <"$dir/errors") < 512 * 1024))"
@@ -76,6 +76,25 @@ helped "" nccl "$dir/none.so" 60000 $bus
 matches "a library that is not there" "*;unloaded $dir/none.so: cannot open shared object file: No such file or directory;failed 0 0 load dlopen 79;*" "$words"
 helped "" nccl "$dir/said" 60000 $bus
 matches "no library" "*;unloaded $dir/said: *;failed 0 0 load dlopen 79;*" "$words"
+
+# ---- the whole program, on a node that is made up, whose plan is RDMA ----
+cp "$bin" "$bin-try" "$dir"
+# tried STATUS WHAT PATTERN [NAME=VALUE...]
+tried() {
+    expected=$1 what=$2 pattern=$3 status=0
+    shift 3
+    "$top/tests/try/gpu_node" "$dir/lib" "$@" "$dir/nccl-init" selftest --try=nccl >"$dir/said" 2>&1 || status=$?
+    same "$what: status" "$expected" "$status"
+    matches "$what: words" "*$pattern*" "$(tr -s ' \n' ' ' <"$dir/said")"
+}
+if why=$("$top/tests/try/gpu_node" "$dir/lib" true); then
+    tried 0 "it says its network" "the image's NCCL works on 2 of 2 GPUs"
+    tried 0 "a silent one does not pass" "works on 0 of 2 GPUs; not tried: what NCCL printed does not show over which network" FALSE=silent
+    tried 0 "nor one that prints too much" "works on 1 of 2 GPUs; not tried: what NCCL printed does not show" FALSE=flood=mlx5_1
+    tried 0 "NCCL_ALGO=nvls" "not tried: NCCL_ALGO=nvls, a value for several GPUs of a node" NCCL_ALGO=nvls
+else
+    echo "not tried: $why"
+fi
 rm "$dir/lib/libcuda.so.1"
 helped "" nccl - 60000 $bus
 matches "no libcuda" "*;unloaded libcuda.so.1: *;failed 0 0 gpu dlopen 79;*" "$words"
