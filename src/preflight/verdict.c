@@ -135,12 +135,17 @@ static void put_node(struct ni_text *to, const struct ni_job *job, unsigned rank
         ni_put(to, name.buf);
 }
 
-/* Puts the command that keeps the next attempt off the nodes of some pods, with `before` in front;
-   nothing where no node of them is known. */
-static void put_off_command(struct ni_text *to, const struct ni_job *job,
-                            bool (*is)(const struct ni_job *job, unsigned rank), const char *before)
+static bool is_slurm(const struct ni_job *job)
 {
-    const bool slurm = strcmp(job->source, "slurm") == 0;
+    return strcmp(job->source, "slurm") == 0;
+}
+
+/* Puts what keeps the next attempt off the nodes of some pods, with `before` in front: a command, or
+   an option of sbatch; nothing where no node of them is known. */
+static void put_keep_off(struct ni_text *to, const struct ni_job *job,
+                         bool (*is)(const struct ni_job *job, unsigned rank), const char *before)
+{
+    const bool slurm = is_slurm(job);
     unsigned n = 0;
 
     for (unsigned p = 0; p < job->ranks; p++) {
@@ -151,7 +156,7 @@ static void put_off_command(struct ni_text *to, const struct ni_job *job,
         if (node.len == 0 || to->len + node.len + 32 > to->cap)
             continue;
         if (n == 0)
-            ni_putf(to, "%s%s", before, slurm ? "sbatch --exclude=" : "kubectl cordon ");
+            ni_putf(to, "%s%s", before, slurm ? "--exclude=" : "kubectl cordon ");
         else
             ni_put(to, slurm ? "," : " ");
         ni_put(to, node.buf);
@@ -186,7 +191,7 @@ void ni_put_keep_off(struct ni_text *to, const struct ni_job *job)
         n += is_blamed(job, p);
     if (job->need > 0 || 2 * n > job->ranks)
         return;
-    put_off_command(to, job, is_blamed, "Run: ");
+    put_keep_off(to, job, is_blamed, is_slurm(job) ? "Add to sbatch: " : "Run: ");
     ni_put(to, to->len > before ? "\n" : "");
 }
 
@@ -254,5 +259,5 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct n
     if (rails > 0)
         ni_putf(to, ", %u of %u rail%s %s good", good, rails, ni_plural(rails),
                 ni_is_or_are(rails));
-    put_off_command(to, job, is_dropped_pod, "; ");
+    put_keep_off(to, job, is_dropped_pod, is_slurm(job) ? "; sbatch " : "; ");
 }

@@ -19,7 +19,7 @@ enum ni_outcome ni_outcome_of(const struct ni_job *job, const struct ni_findings
 void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,
                     enum ni_outcome outcome);
 
-/* Puts the line with the command that keeps the next attempt off the nodes whose ports are to blame;
+/* Puts the line with the command, or the option of sbatch, that keeps the next attempt off the nodes whose ports are to blame;
    nothing where the verdict has one, no node is known, or so many are to blame that something else is. */
 void ni_put_keep_off(struct ni_text *to, const struct ni_job *job);
 
