@@ -15,10 +15,18 @@
 #include "print/layout.h"
 
 enum {
-    NARROWEST = 40, /* less is no width to lay out for */
+    NARROWEST = 40, /* less is laid out for so many */
     WIDEST = 120,   /* of a terminal: longer lines are hard to read */
     WIDEST_ASKED = 1000
 };
+
+/* Returns the columns to lay out for on a terminal of so many. */
+static size_t bounded(size_t columns)
+{
+    if (columns < NARROWEST)
+        return NARROWEST;
+    return columns < WIDEST ? columns : WIDEST;
+}
 
 void ni_screen_width(const struct ni_context *ctx)
 {
@@ -26,13 +34,13 @@ void ni_screen_width(const struct ni_context *ctx)
     struct winsize size = {.ws_col = 0};
     uint64_t n = 0;
 
-    if (columns && ni_parse_u64(ni_span_of(columns), WIDEST_ASKED, &n) == 0 && n >= NARROWEST) {
-        ni_set_columns((size_t)n);
+    if (columns && ni_parse_u64(ni_span_of(columns), WIDEST_ASKED, &n) == 0 && n > 0) {
+        ni_set_columns(n > NARROWEST ? (size_t)n : NARROWEST);
         return;
     }
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < NARROWEST)
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0) /* 0: not known */
         return;
-    ni_set_columns(size.ws_col < WIDEST ? size.ws_col : WIDEST);
+    ni_set_columns(bounded(size.ws_col));
 }
 
 /* Returns true if standard output is a terminal that can do more than print letters. */

@@ -193,9 +193,10 @@ long() { # WIDTH: how many lines are longer
 }
 for width in 40 60 90; do same "$width columns" 0 "$(long $width gid.none)"; done
 [ "$(COLUMNS=140 "$bin" explain rail.slow | grep -c '^.\{101\}')" -gt 0 ] || fail "140 columns" "no line is so long"
-for width in 39 1001 x ''; do
+for width in 0 1001 x ''; do
     same "COLUMNS=$width is none" "$("$bin" explain rail.slow)" "$(COLUMNS=$width "$bin" explain rail.slow)"
 done
+same "COLUMNS=20 is too few: 40" "$(COLUMNS=40 "$bin" plan --root="$node")" "$(COLUMNS=20 "$bin" plan --root="$node")"
 matches "the last column of a table is wrapped" "*chosen  hca.ports  given by
                                     /dev/infiniband/uverbs0,*" "$(COLUMNS=60 "$bin" plan --all --root="$node")"
 matches "... but not in a pipe" "*chosen  hca.ports  given by /dev/infiniband/uverbs0, port ACTIVE*" "$("$bin" plan --all --root="$node")"
@@ -212,6 +213,8 @@ if command -v script >/dev/null; then
     same "a terminal, --color=never" 0 "$(on_terminal "plan --color=never --root='$node'" | grep -c "$escape")"
     same "a terminal's width" 0 "$(on_terminal "explain rail.slow" | grep -c '^.\{65\}')"
     same "a terminal's width: lines use it" yes "$(on_terminal "explain rail.slow" | grep -q '^.\{58\}' && echo yes || echo no)"
+    narrow() { script -qec "stty cols 20; '$bin' plan --color=never --root='$node'" /dev/null | tr -d '\r'; }
+    same "a narrow terminal: 40 columns" "$(COLUMNS=40 "$bin" plan --root="$node")" "$(narrow)"
     matches "a terminal as the log" "nccl-init: reading standard input*" "$(on_terminal "log --log-level=info")"
 else
     skip "a terminal" "script is not installed"
