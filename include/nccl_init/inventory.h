@@ -63,6 +63,7 @@ enum ni_fact {
    nothing, and a page that is touched costs half as much as opening a file. */
 struct ni_inventory {
     unsigned n_allocation, n_hca, n_port, n_gid, n_netdev, n_gpu, n_conf;
+    unsigned n_unnamed;      /* given RDMA devices with a name that NCCL's lists cannot carry */
     unsigned read;           /* NI_NEED_*: the facts that were read beyond those for every pod */
     enum ni_source source;   /* the source that decided */
     bool source_unread;      /* no source decided: one was unreadable, and weaker ones not asked */

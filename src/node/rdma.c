@@ -309,6 +309,7 @@ void ni_resolve_allocation(struct ni_probe *p, int allocation)
             c->hca = c->hca < 0 ? hca : c->hca;
         } else {
             ni_report(p->f, NI_F_HCA_NAME_INVALID, c->id, "RDMA device name `%.64s`", name);
+            p->inv->n_unnamed++;
             p->lost = true;
         }
     }

@@ -17,10 +17,11 @@ const char *const ni_readiness_words[] = {
     [NI_READY_WITH_FEWER] = "fewer rails",
 };
 
-/* Returns the number of ports that the pod was given and that are left out for their state. */
+/* Returns the number of rails that the pod was given and that are left out: ports for their state,
+   and devices for their name, one each, whose ports are not known. */
 static unsigned count_lost(const struct ni_view *view)
 {
-    unsigned n = 0;
+    unsigned n = view->inv->n_unnamed;
 
     for (unsigned i = 0; i < view->inv->n_port; i++)
         n += view->plan->port[i].lost;
