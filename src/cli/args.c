@@ -16,6 +16,8 @@
 #include "nccl_init/guess.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
+#include "print/command.h"
+#include "print/words.h"
 #include "system/exec.h"
 
 /* An option of the program, found by a name; number -1: none. */
@@ -142,6 +144,32 @@ static int refuse_option(struct ni_context *ctx, const struct ni_option *option,
     return ni_usage(ctx, "%s", t.buf);
 }
 
+/* Adds the text to one of ctx->again. */
+static bool add(char to[NI_AGAIN], const char *text)
+{
+    const size_t n = strlen(to);
+
+    return ni_copy(to + n, NI_AGAIN - n, text);
+}
+
+/* Keeps an option of the command line for commands that people paste. How output looks and where it
+   goes changes no fact; --root is put by itself, and what --wait waited for has come or not. */
+static void keep_for_again(struct ni_context *ctx, const struct ni_option *option,
+                           const char *value)
+{
+    const unsigned looks = NI_VERB_PLAN | NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_SNAPSHOT;
+    const bool policy = (option->traits & NI_OPTION_POLICY) != 0;
+    struct ni_again *again = &ctx->again;
+    struct ni_text word = NI_TEXT(NI_AGAIN);
+
+    if (option->group == NI_GROUP_OUTPUT || (option->group == NI_GROUP_FACTS && !policy))
+        return;
+    if (!ni_put_option(&word, option->name, option->arg ? value : NULL) ||
+        !add(again->own, word.buf) ||
+        ((option->verbs & looks) == looks && !add(again->shared, word.buf)))
+        again->unsaid = true;
+}
+
 /* Takes a word that begins with '-'. 0, or an exit status after saying what is wrong. *uses_next:
    `next`, the word after it, is its value. */
 static int take_option_word(struct ni_context *ctx, const char *text, const char *next,
@@ -173,6 +201,7 @@ static int take_option_word(struct ni_context *ctx, const char *text, const char
         return ni_usage(ctx, "--%s: %s", option->name, why.buf);
     }
     ctx->taken |= bit_of(named.number);
+    keep_for_again(ctx, option, value);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
+#include "print/words.h"
 #include "rules/decide.h"
 #include "sysroot/root.h"
 
@@ -27,9 +28,10 @@ struct ni_context {
     uint64_t taken; /* options that the command line or the caller's environment gave */
     unsigned verb;  /* NI_VERB_* */
     char *const *operands;
-    bool separator; /* the operands stand after `--` */
-    bool help;      /* --help is on the command line */
-    bool acts;      /* the verb changes limits and capabilities of this process, may use devices */
+    bool separator;        /* the operands stand after `--` */
+    struct ni_again again; /* options of the command line, for commands that people paste */
+    bool help;             /* --help is on the command line */
+    bool acts; /* the verb changes limits and capabilities of this process, may use devices */
     struct ni_env own;   /* the caller's environment */
     struct ni_env env;   /* the pod's environment: the caller's, or the one that the root records */
     char *recorded;      /* the memory of a recorded environment; NULL: none */

@@ -220,6 +220,7 @@ struct ni_view ni_flow_view(const struct ni_context *ctx)
         .plan = &ctx->plan,
         .findings = &ctx->findings,
         .root = ctx->options.root,
+        .again = &ctx->again,
         .node = here && node && *node ? node : NULL,
         .colour = reports && ni_screen_has_colour(ctx),
         .utf8 = reports && ni_screen_has_utf8(ctx),

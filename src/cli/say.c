@@ -110,7 +110,8 @@ static void put_command(const struct ni_context *ctx, struct ni_text *line,
     const struct ni_view view = {.inv = &ctx->inventory,
                                  .plan = &ctx->plan,
                                  .findings = &ctx->findings,
-                                 .root = ctx->options.root};
+                                 .root = ctx->options.root,
+                                 .again = &ctx->again};
     struct ni_text command = NI_TEXT(512);
 
     if (ni_put_command(&command, &view, f))

@@ -64,6 +64,8 @@ void ni_put_log_answer(struct ni_text *out, const struct ni_view *view, const st
     struct ni_text verdict = NI_TEXT(2048), job = NI_TEXT(sizeof(log->sentence) + 1);
     struct ni_text above = NI_TEXT(4096), all = NI_TEXT(4096);
 
+    bool said = true;
+
     put_verdict(&verdict, view, log);
     if (log->cause) {
         ni_putn(&job, log->sentence + log->job_at, job_length(log));
@@ -72,7 +74,7 @@ void ni_put_log_answer(struct ni_text *out, const struct ni_view *view, const st
     }
     ni_put(&all, "nccl-init log --all");
     for (; *files; files++)
-        (void)ni_put_word(&all, *files);
+        said = said && ni_put_path(&all, *files);
     ni_put_answer(out, view,
                   &(struct ni_answer){
                       .verdict = verdict.buf,
@@ -80,6 +82,6 @@ void ni_put_log_answer(struct ni_text *out, const struct ni_view *view, const st
                       .first = log->cause,
                       .above = above.buf,
                       .below = "",
-                      .all = all.buf,
+                      .all = said ? all.buf : NULL,
                   });
 }

@@ -58,7 +58,8 @@ static bool is_said(const struct ni_text *out, const struct ni_answer *answer, c
 {
     const char *what = strstr(command, ": ");
 
-    return (what && ni_has_prefix(what + 2, answer->all)) || strstr(out->buf, command);
+    return (what && answer->all && ni_has_prefix(what + 2, answer->all)) ||
+           strstr(out->buf, command);
 }
 
 /* Puts below what happened what to do, if there is room for it, and the command, never wrapped. */
@@ -139,15 +140,17 @@ static void put_findings(struct ni_text *out, const struct ni_view *view,
     put_others(out, all, shown, at, n);
 }
 
-/* Puts a command that says more. */
+/* Puts a command that says more of the same; nothing if it cannot be said. */
 static void put_next(struct ni_text *out, const struct ni_view *view, const char *what,
-                     const char *command)
+                     const char *command, enum ni_verb_again verb)
 {
+    struct ni_text line = NI_TEXT(8192);
+
     if (!command)
         return;
-    ni_putf(out, "%s%s", what, command);
-    (void)ni_put_root(out, view);
-    ni_put(out, "\n");
+    ni_put(&line, command);
+    if (ni_put_again(&line, view, verb))
+        ni_putf(out, "%s%s\n", what, line.buf);
 }
 
 /* Lists the findings as they are shown; `first` before the others, if it is not NULL. */
@@ -189,8 +192,8 @@ void ni_put_answer(struct ni_text *out, const struct ni_view *view, const struct
     if (n > 0)
         ni_putf(out, "More: nccl-init explain %s\n",
                 ni_finding_id(view->findings->at[shown[0]].id));
-    put_next(out, view, "Node: ", answer->node);
-    put_next(out, view, "All:  ", answer->all);
+    put_next(out, view, "Node: ", answer->node, NI_OTHER_VERB);
+    put_next(out, view, "All:  ", answer->all, NI_SAME_VERB);
     ni_put(out, verdict.buf);
     out->cut = out->cut || findings.cut;
     ni_free_text(&findings);

@@ -15,7 +15,9 @@ struct ni_answer {
     const char *above;              /* lines between the verdict and the findings; "" */
     const char *below;              /* lines behind the findings; "" */
     const char *node;               /* the command that checks the node: "nccl-init doctor"; NULL */
-    const char *all; /* the command that shows all: "nccl-init log --all"; both take --root */
+    /* the command that shows all: "nccl-init log --all"; NULL: it cannot be said. Both take the
+       options of this call. */
+    const char *all;
 };
 
 /* Puts the screen. No error is left out, whatever the number of rows. */

@@ -13,57 +13,109 @@
 #include "nccl_init/text.h"
 #include "print/devices.h"
 
-void ni_put_export(struct ni_text *out, const char *name, const char *value)
+/* Puts the text in single quotes. */
+static void put_in_quotes(struct ni_text *out, const char *s)
 {
-    ni_putf(out, "export %s='", name);
-    for (const char *c = value; *c; c++) {
-        if (*c == '\'')
+    ni_put(out, "'");
+    for (; *s; s++) {
+        if (*s == '\'')
             ni_put(out, "'\\''");
         else
-            ni_putn(out, c, 1);
+            ni_putn(out, s, 1);
     }
-    ni_put(out, "'\n");
+    ni_put(out, "'");
+}
+
+void ni_put_export(struct ni_text *out, const char *name, const char *value)
+{
+    ni_putf(out, "export %s=", name);
+    put_in_quotes(out, value);
+    ni_put(out, "\n");
 }
 
 /* Returns true if the word begins like no option, and a shell takes it as it is. */
 static bool is_plain(const char *s)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                  "._/:@%+,-";
+                                  "._/:@%+,-=";
 
-    return *s && *s != '-' && s[strspn(s, letters)] == '\0';
+    /* zsh expands a word that begins with `=` */
+    return *s && *s != '-' && *s != '=' && s[strspn(s, letters)] == '\0';
 }
 
-/* Returns true if a terminal shows all letters, and single quotes hold them. */
-static bool is_quotable(const char *s)
+/* Returns true for a letter that a terminal shows: no control character, and none that is not seen or
+   turns the letters about it round (Unicode 15.0, 23.2). */
+static bool is_seen(uint32_t c)
 {
-    for (; *s; s++) {
-        if (*s < ' ' || *s > '~' || *s == '\'')
+    static const struct {
+        uint32_t first, last;
+    } unseen[] = {{0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
+                  {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}};
+
+    for (unsigned i = 0; i < NI_COUNT(unseen); i++) {
+        if (c >= unseen[i].first && c <= unseen[i].last)
             return false;
     }
     return true;
 }
 
-bool ni_put_word(struct ni_text *out, const char *word)
+/* Returns true if the text is UTF-8, and a terminal shows all letters. */
+static bool is_shown(const char *s)
 {
-    if (!is_quotable(word))
-        return false;
-    ni_putf(out, is_plain(word) ? " %s" : " '%s'", word);
+    while (*s) {
+        uint32_t c;
+        const size_t n = ni_utf8(s, &c);
+
+        if (n == 0 || !is_seen(c))
+            return false;
+        s += n;
+    }
     return true;
 }
 
-bool ni_put_root(struct ni_text *out, const struct ni_view *view)
+/* Puts the word as a shell takes it. */
+static bool put_shell_word(struct ni_text *out, const char *word)
 {
-    const size_t before = out->len;
+    if (!is_shown(word))
+        return false;
+    if (is_plain(word))
+        ni_put(out, word);
+    else
+        put_in_quotes(out, word);
+    return !out->cut;
+}
 
+bool ni_put_path(struct ni_text *out, const char *path)
+{
+    const bool is_option = path[0] == '-' && path[1] != '\0';
+    struct ni_text word = NI_TEXT(4096 + 2); /* PATH_MAX */
+
+    ni_putf(&word, "%s%s", is_option ? "./" : "", path);
+    ni_put(out, " ");
+    return !word.cut && put_shell_word(out, word.buf);
+}
+
+bool ni_put_option(struct ni_text *out, const char *name, const char *value)
+{
+    ni_putf(out, " --%s", name);
+    if (!value)
+        return !out->cut;
+    ni_put(out, "=");
+    return put_shell_word(out, value);
+}
+
+bool ni_put_again(struct ni_text *out, const struct ni_view *view, enum ni_verb_again verb)
+{
+    const struct ni_again *given = view->again;
+
+    if (given && given->unsaid)
+        return false;
+    if (given)
+        ni_put(out, verb == NI_SAME_VERB ? given->own : given->shared);
     if (strcmp(view->root, "/") == 0)
-        return true;
+        return !out->cut;
     ni_put(out, " --root");
-    if (ni_put_word(out, view->root))
-        return true;
-    out->len = before;
-    out->buf[before] = '\0';
-    return false;
+    return ni_put_path(out, view->root);
 }
 
 /* ---- the names of this pod ---- */
@@ -165,7 +217,7 @@ static bool put_user(struct ni_text *out, const struct ni_view *view, const char
 static bool put_root(struct ni_text *out, const struct ni_view *view, const char *subject)
 {
     (void)subject;
-    return ni_put_root(out, view);
+    return ni_put_again(out, view, NI_OTHER_VERB);
 }
 
 static const struct {

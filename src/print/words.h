@@ -21,13 +21,23 @@ struct ni_words {
    writes. */
 typedef void ni_json_item(struct ni_json *j, const struct ni_view *view, unsigned i);
 
+/* Options on the command line of this call that change what it finds, for commands that people paste:
+   " --mode=rdma". Variables hold for those, too. */
+enum { NI_AGAIN = 1024 };
+struct ni_again {
+    char own[NI_AGAIN];    /* for the same verb */
+    char shared[NI_AGAIN]; /* those that plan, doctor, topo and snapshot take alike */
+    bool unsaid;           /* one of them cannot be written, or there is no room */
+};
+
 /* Everything that a report may show. */
 struct ni_view {
     const struct ni_inventory *inv;
     const struct ni_plan *plan;
     const struct ni_findings *findings;
-    const char *root; /* as the user gave it: "/" or a path */
-    const char *node; /* the name of the node, NODE_NAME; NULL: not told */
+    const char *root;             /* as the user gave it: "/" or a path */
+    const struct ni_again *again; /* NULL: no options */
+    const char *node;             /* the name of the node, NODE_NAME; NULL: not told */
     bool colour;
     bool utf8; /* marks may be other than ASCII */
     bool all;  /* --all: all that is known, also HCAs that are not the pod's */

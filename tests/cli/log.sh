@@ -199,5 +199,21 @@ if ! grep -qa __asan_init "$program"; then
 	echo "log: $peak KiB resident"
 fi
 
+# The command for more reads the same file, or is not there.
+mkdir "$tmp/names"
+for name in "it's" -x 'two words' "$(printf 'new\nline')"; do
+	cp ib-memlock/0.log "$tmp/names/$name.log"
+	same=$name
+	[ "$name" != -x ] || same=./-x
+	(
+		cd "$tmp/names" || exit
+		"$program" log -- "$name.log" | sed -n "s|^All: *nccl-init|'$program'|p" >../command
+		"$program" log --all -- "$same.log" >../all
+		sh ../command </dev/null >../out
+	) || true
+	case $name in *line) : >"$tmp/all" ;; esac
+	cmp -s "$tmp/all" "$tmp/out" || complain "All of $name.log: $(cat "$tmp/out")"
+done
+
 [ "$bad" = 0 ] && echo "log: $(find . -name case | wc -l) cases"
 exit "$bad"

@@ -21,6 +21,38 @@ matches "--json" '{*"schema": [0-9]*}' "$(cat "$dir/json")"
 NCCLINIT_JSON=1 "$bin" plan --root "$tree" | cmp -s - "$dir/json"
 same "NCCLINIT_JSON=1" 0 $?
 
+# ---- commands to paste: each shows the same again, or is not there ------------------------------------------
+
+"$bin" plan --all --mode=tcp --root "$tree" >"$dir/all"
+pasted() { # TITLE ARGS...: what the command on that line of the first screen prints
+    title=$1
+    shift
+    (cd "$dir" && "$bin" plan "$@" >first
+        sed -n "s|^$title: *nccl-init|'$bin'|p" first >command
+        sh ./command)
+}
+for name in "it's" 'two words' ./-x 'Übung' "\$HOME"; do
+    cp "$tree" "$dir/$name.tree"
+    same "All of $name.tree" "$(cd "$dir" && "$bin" plan --all --root "$name.tree")" "$(pasted All --root "$name.tree")"
+    same "Node of $name.tree" "$(cd "$dir" && "$bin" doctor --root "$name.tree")" "$(pasted Node --root "$name.tree")"
+done
+same "All of -x.tree" "$(cd "$dir" && "$bin" plan --all --root ./-x.tree)" "$(pasted All --root -x.tree)"
+for name in "$(printf 'new\nline')" "$(printf 'latin \374')" "$(printf 'c1 \302\233')" "$(printf 'bidi \342\200\256')"; do
+    cp "$tree" "$dir/$name.tree"
+    same "a name that cannot be shown: no command" "" "$(pasted '[AN][lo][ld]e*' --root "$name.tree")"
+    same "... but the first screen" 2 "$(grep -c "^READY" "$dir/first")"
+done
+same "All: the options, too" "$(cat "$dir/all")" "$(pasted All --mode=tcp --wait 1 --root "$tree")"
+asked="--mode=tcp --hcas=mlx5_6 --require=rails=1 --require=memlock --root $tree"
+# shellcheck disable=SC2086 # words
+same "Node: the options, too" "$("$bin" doctor $asked)" "$(pasted Node $asked --color=never)"
+same "the commands of findings: the options, too" "Run: nccl-init plan --all --require=rails=9 --root $tree" \
+    "$("$bin" doctor --require=rails=9 --root "$tree" | sed -n 's/^ *Run:/Run:/p')"
+same "an option that cannot be shown: no command" "" \
+    "$(pasted '[AN][lo][ld]e*' --nccl="$(printf '/x\ty')" --root "$tree")"
+same "from variables: they still hold" "nccl-init plan --all --root $tree" \
+    "$(NCCLINIT_MODE=tcp "$bin" plan --root "$tree" | sed -n 's/^All:  //p')"
+
 # A reader that has enough: the writer dies or ends, and says nothing.
 "$bin" plan --root "$tree" 2>"$dir/err" | head -n 1 >/dev/null
 same "plan | head: silent" "" "$(cat "$dir/err")"

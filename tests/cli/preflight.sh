@@ -53,6 +53,9 @@ takes_part() {
     usage "--preflight of the verb" "*is not an option of \`preflight\`*" preflight --preflight=warn
     usage "--preflight=on" "--preflight: \`on\` is not valid; expected one of: off, warn, require" --preflight=on -- true
     out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
+    "$bin" preflight --peers=127.0.0.1 --rank 0 --ranks=2 --within=1 >two 2>err
+    same "All: with what the call needs" "nccl-init preflight --all --peers=127.0.0.1 --rank=0 --ranks=2 --within=1" \
+        "$(sed -n 's/^All:  //p' two)"
     matches "one pod" "0 preflight: not tested: one pod takes part: *no port*" "$status $out"
     : >told
     out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 --strict --termination-log="$dir/told" 2>err) && status=0 || status=$?

@@ -50,6 +50,8 @@ for wrong in size=0 size=16383 size=65G size=x bytes=0 bytes=1025G bytes=-1 dead
     usage "--$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" selftest "--$wrong"
     usage "run --$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" run "--$wrong" -- true
 done
+same "--try=gpu: All has it, too" "nccl-init selftest --all --bytes=64K --try=gpu" \
+    "$("$bin" selftest --bytes=64K --try gpu --color=never | sed -n 's/^All:  //p')"
 usage "--try=x" "--try: \`ports,x\` is not valid; expected a list of: ports, image, gpu, nccl, all" selftest --try=ports,x
 usage "run --try=" "--try: * is not valid; *" --try= -- true
 usage "--selftest=on" "--selftest: \`on\` is not valid; expected one of: off, warn, require" --selftest=on -- true
