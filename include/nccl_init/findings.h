@@ -89,6 +89,7 @@ struct ni_finding {
     bool in_refusal;  /* the plan's reason to refuse the command says the same */
     const char *user; /* what the user does here, in place of the catalogue's part: whole sentences,
                          never freed; NULL: that one */
+    bool no_command;  /* the catalogue's command does not help here */
 };
 
 /* A part of a hint. */

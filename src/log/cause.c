@@ -851,8 +851,8 @@ static bool lost_a_peer(const struct ni_log *log)
     return false;
 }
 
-/* Returns true if the log says why the job failed: an exception or an end that is a cause, or a line
-   of NCCL about a fault that is not another rank's. */
+/* Returns true if the log says why the job failed: an exception or an end that is a cause, a line of
+   NCCL about a fault that is not another rank's, or a launcher that ended the whole job. */
 static bool is_explained(const struct ni_log *log)
 {
     if (log->exception || log->exit)
@@ -860,7 +860,9 @@ static bool is_explained(const struct ni_log *log)
     for (unsigned i = 0; i < log->n_hit; i++) {
         const struct ni_log_hit *h = &log->hit[i];
 
-        if (is_reason(h) && order_of(h->row->id) != PEER && is_present(log, h))
+        const bool faulty = is_reason(h) && order_of(h->row->id) != PEER;
+
+        if ((faulty || (h->flags & JOB_ENDED) != 0) && is_present(log, h))
             return true;
     }
     return false;

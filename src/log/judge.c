@@ -197,6 +197,15 @@ static bool has_words(const struct ni_log *log, const struct ni_log_set *ranks)
     return false;
 }
 
+/* Returns the line by which a launcher ended the whole job; NULL: there is none. */
+static const struct ni_log_hit *find_job_end(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if ((log->hit[i].flags & JOB_ENDED) != 0 && ni_log_is_nobodys(log, &log->hit[i]))
+            return &log->hit[i];
+    return NULL;
+}
+
 /* Puts the ranks at the other end's address if their own log does not say why they left. */
 static void put_peer(struct ni_text *t, const struct ni_log *log, const struct ni_log_hit *h)
 {
@@ -209,7 +218,12 @@ static void put_peer(struct ni_text *t, const struct ni_log *log, const struct n
     }
     ni_putf(t, "; the log of the rank at %.*s, ", (int)peer.n, peer.p);
     ni_log_put_ranks(t, log, &ranks);
-    ni_put(t, ", shows neither an end nor an error: look at that node");
+    ni_put(t, ", shows neither an end nor an error: ");
+    const struct ni_log_hit *end = find_job_end(log);
+    if (end)
+        ni_putf(t, "it may have left when %s ended the job", ni_log_library[end->row->library]);
+    else
+        ni_put(t, "look at that node");
 }
 
 /* Returns true if only ranks that are in the bootstrap still have the hit. */
@@ -530,7 +544,14 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     if (id == NI_F_USER_NET_NONE && has_hit(log, NI_F_HCA_NONE))
         ni_putf(&t, "%s: ", ni_log_cause[NI_F_HCA_NONE]);
     put_hit(&t, log, h, id);
-    ni_report(f, id, who.buf, "%s", t.buf);
+    struct ni_finding *found = ni_report(f, id, who.buf, "%s", t.buf);
+    if (found && h->row->user)
+        found->user = h->row->user;
+    /* pods are not where Slurm's jobs are */
+    if (found && id == NI_F_LOG_PEER_DIED && find_job_end(log)) {
+        found->user = "nothing, if it left with the job; else find in its log why it left earlier.";
+        found->no_command = true;
+    }
 }
 
 /* Finds the line that says why the rank's process uses sockets; NULL: there is none. Those of

@@ -33,6 +33,12 @@
         .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .stage = NI_STAGE_##in, \
         .take = NI_TAKE_FAULT, .id = NI_F_##finding, .flags = (is), .cause = (why)                \
     }
+#define ENDED(words, by, since, is, why, advice)                               \
+    {                                                                          \
+        .text = (words), .library = NI_LIBRARY_##by, .versions = (since),      \
+        .stage = NI_STAGE_RUNNING, .take = NI_TAKE_FAULT, .id = NI_F_LOG_LEFT, \
+        .flags = (is) | JOB_ENDED, .cause = (why), .user = (advice)            \
+    }
 #define MILD(words, by, since) FACT(words, by, since, MILD)
 #define STEP(words, by, since, step)                                                            \
     {                                                                                           \
@@ -779,12 +785,14 @@ const struct ni_pattern ni_patterns[] = {
             "there"),
     BECAUSE("There are not enough slots available in the system", MPI, "1.8-5.0", LAUNCHER,
             LOG_LAUNCHER, 0, "mpirun was asked for more ranks than its host file has slots"),
-    BECAUSE(" DUE TO TIME LIMIT", SLURM, "20-25", RUNNING, LOG_LEFT, FOLLOWS,
-            "Slurm ended the job because its time was over"),
+    ENDED(" DUE TO TIME LIMIT", SLURM, "20-25", FOLLOWS,
+          "Slurm ended the job because its time was over",
+          "give the job more time (sbatch --time)."),
     BECAUSE(" DUE TO NODE FAILURE", SLURM, "20-25", RUNNING, LOG_LEFT, 0,
             "Slurm ended the job because a node failed"),
-    BECAUSE(" DUE TO PREEMPTION", SLURM, "20-25", RUNNING, LOG_LEFT, 0,
-            "Slurm ended the job to give its nodes to another one"),
+    ENDED(" DUE TO PREEMPTION", SLURM, "20-25", 0,
+          "Slurm ended the job to give its nodes to another one",
+          "start the job again from its last checkpoint; with sbatch --requeue Slurm does it."),
     BECAUSE(
         "E has lost communication with a remote daemon", MPI, "Open MPI 3.0-5.0", RUNNING, LOG_LEFT,
         0,

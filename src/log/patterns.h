@@ -142,6 +142,7 @@ enum {
     IN_ORDER = 65536, /* harmless if all ranks ended in order and nothing failed */
     /* the line is not what the rows of other libraries take it for: none of them counts */
     ALONE = 131072,
+    JOB_ENDED = 262144, /* the launcher ended the whole job: other ranks' losses follow from it */
     /* those by which other lines of the log may make it harmless */
     NI_PATTERN_DEPENDS = NO_GDR | WHY | LATE | OF_NET | IF_FAILED | NI_PATTERN_LAST | IN_ORDER
 };
@@ -164,6 +165,7 @@ struct ni_pattern {
     ni_finding_number id; /* of a fault */
     unsigned flags;
     const char *cause; /* the meaning of this line; NULL: that of its finding, ni_log_cause */
+    const char *user;  /* what the user does; NULL: what the finding says */
 };
 
 /* The names of the libraries. */

@@ -260,7 +260,7 @@ static bool put_form(struct ni_text *out, const struct ni_view *view, const char
 
 bool ni_put_command(struct ni_text *out, const struct ni_view *view, const struct ni_finding *f)
 {
-    const char *form = ni_finding_kind(f->id)->command;
+    const char *form = f->no_command ? NULL : ni_finding_kind(f->id)->command;
 
     while (form) {
         struct ni_text command = NI_TEXT(1024);
