@@ -147,8 +147,6 @@ static void list_gpus(const struct ni_inventory *inv, struct ni_nccl_trial *all)
             leave_out(all, all->n, "RCCL, of AMD's GPUs, is not tried yet");
         all->n++;
     }
-    if (all->n == 0)
-        (void)ni_copy(all->untried, sizeof(all->untried), "this pod has no GPU");
 }
 
 /* Asks NVML about the GPUs, and numbers those that may be tried. */
@@ -277,11 +275,15 @@ bool ni_nccl_passes(const struct ni_nccl_trial *all, struct ni_text *how)
         ni_put(how, "the image's NCCL was not tried: no memory");
         return false;
     }
+    if (all->n == 0) { /* there is nothing that the job could fail with */
+        ni_put(how, "the image's NCCL: the pod has no GPU");
+        return true;
+    }
     ni_putf(how, "the image's NCCL works on %u of %u GPU%s", all->passed, all->n,
             ni_plural(all->n));
     if (all->untried[0])
         ni_putf(how, "; not tried: %s", all->untried);
-    return all->n > 0 && all->passed == all->n;
+    return all->passed == all->n;
 }
 
 static const char *result_of(const struct ni_nccl_gpu *gpu)
