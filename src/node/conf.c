@@ -28,7 +28,7 @@
 
 struct library {
     const char *name, *named_by, *file, *prefix;
-    bool overrides;
+    bool overrides; /* its files win over the environment, and their last definition counts */
 };
 
 static const struct library nccl = {"NCCL", "NCCL_CONF_FILE", "nccl.conf", "NCCL_", false},
@@ -54,7 +54,8 @@ static struct ni_span without_comment(struct ni_span s)
     return ni_trim(s);
 }
 
-/* Keeps a setting: the first of a name counts, or the last. */
+/* Keeps a setting. Of one name the first counts; of a library that lets its files override the
+   environment, the last. */
 static void keep_conf(struct conf_ctx *c, struct ni_span name, struct ni_span value)
 {
     struct ni_inventory *inv = c->p->inv;

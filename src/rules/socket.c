@@ -548,7 +548,8 @@ static void report_family(const struct ni_work *w, bool of_family)
               family);
 }
 
-/* Reports that no interface can be named. */
+/* Asks for facts by which an interface may yet be named. Reports if no address is routable and up, or
+   if the user's NCCL_SOCKET_FAMILY rules out what is there; otherwise nothing. */
 static void report_none(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;

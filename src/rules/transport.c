@@ -127,6 +127,13 @@ const char *ni_tcp_cause(const struct ni_work *w)
     return net && strcasecmp(net, "socket") == 0 ? "your NCCL_NET" : NULL;
 }
 
+/* Returns true if the user's NCCL_NET keeps NCCL from the plugin for EFA: NCCL then has its own IB
+   transport alone, which cannot use an EFA, or sockets. */
+static bool forbids_efa(const struct ni_work *w, const char *net)
+{
+    return ni_allows_only_ib(w) || (net && strcasecmp(net, "socket") == 0);
+}
+
 void ni_rule_transport(const struct ni_work *w)
 {
     static const char nothing[] = "no InfiniBand variable is set";
@@ -142,7 +149,7 @@ void ni_rule_transport(const struct ni_work *w)
         w->plan->transport = NI_NET_OFF;
     else if (other)
         report_other(w, other, nothing);
-    else if (efa && mode != NI_MODE_TCP)
+    else if (efa && mode != NI_MODE_TCP && !forbids_efa(w, net))
         ni_report(w->f, NI_F_NET_EFA, efa, "the pod's devices are EFAs: %s", nothing);
     else
         w->plan->transport = ni_tcp_cause(w) ? NI_NET_TCP : NI_NET_RDMA;
