@@ -28,8 +28,8 @@ pasted() { # TITLE ARGS...: what the command on that line of the first screen pr
     title=$1
     shift
     (cd "$dir" && "$bin" plan "$@" >first
-        sed -n "s|^$title: *nccl-init|'$bin'|p" first >command
-        sh ./command)
+        sed -n "s|^$title: *nccl-init|'$bin'|p" first >pasted.sh
+        sh ./pasted.sh)
 }
 for name in "it's" 'two words' ./-x 'Übung' "\$HOME"; do
     cp "$tree" "$dir/$name.tree"

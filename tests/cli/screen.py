@@ -148,7 +148,7 @@ def check_log(folder, checks):
     report = output("--json")
     if report.startswith("{"):
         report = json.loads(report)
-        checks.screen(folder.name, "log", output(), report, "FAILED: " if report["failed"] else "(?!FAILED)")
+        checks.screen(folder.name, "log", output(), report, "(FAILED|NOT KNOWN): " if report["failed"] else "(?!FAILED|NOT KNOWN)")
 
 
 def main():
