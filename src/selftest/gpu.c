@@ -581,8 +581,7 @@ static void run_helper(struct ni_context *ctx, struct ni_gpu_trial *all, int64_t
     ni_try_by_helper(ctx, NULL, argv, limit_ms, run);
 }
 
-const struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs which,
-                                       int64_t limit_ms)
+struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs which, int64_t limit_ms)
 {
     struct ni_gpu_trial *all = calloc(1, sizeof(*all));
     struct ni_helper_result *run = calloc(1, sizeof(*run));

@@ -69,10 +69,9 @@ void ni_put_pair_arg(const struct ni_work *w, const struct ni_gpu_pair *p, struc
    not come, one for those that were not tried. */
 void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,
                    struct ni_gpu_trial *all);
-/* Runs the helper on the pairs for limit_ms at most, and judges. The trial lasts as long as the
-   process; NULL: no memory. */
-const struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs which,
-                                       int64_t limit_ms);
+/* Runs the helper on the pairs for limit_ms at most, and judges. The caller frees the
+   trial; NULL: no memory. */
+struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs which, int64_t limit_ms);
 /* Lets the plan of the command follow what was tried: wrong bytes switch GPUDirect RDMA off where a
    library has a switch, slow pairs leave the maps of --for. */
 void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all);

@@ -233,7 +233,7 @@ static void try_gpus(struct ni_context *ctx, struct ni_helper_result *run,
     ni_judge_nccl(&ctx->work, run, all);
 }
 
-const struct ni_nccl_trial *ni_try_nccl(struct ni_context *ctx, int64_t limit_ms)
+struct ni_nccl_trial *ni_try_nccl(struct ni_context *ctx, int64_t limit_ms)
 {
     /* not in the program's own memory, of which every run has a part */
     struct ni_nccl_trial *all = calloc(1, sizeof(*all));

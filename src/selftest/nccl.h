@@ -48,8 +48,8 @@ void ni_put_unfit(struct ni_text *why, const struct ni_work *w);
 /* Judges what the helper said of the GPUs of the trial: a finding for each cause. */
 void ni_judge_nccl(const struct ni_work *w, const struct ni_helper_result *run,
                    struct ni_nccl_trial *all);
-/* Tries it, for limit_ms at most, and judges. The trial lasts as long as the process. NULL: no memory. */
-const struct ni_nccl_trial *ni_try_nccl(struct ni_context *ctx, int64_t limit_ms);
+/* Tries it, for limit_ms at most, and judges. The caller frees the trial. NULL: no memory. */
+struct ni_nccl_trial *ni_try_nccl(struct ni_context *ctx, int64_t limit_ms);
 
 /* Returns whether NCCL works on all GPUs, for a verdict; *how: on how many. */
 bool ni_nccl_passes(const struct ni_nccl_trial *all, struct ni_text *how);

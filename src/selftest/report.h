@@ -19,9 +19,9 @@ struct ni_nccl_trial;
 struct ni_selftest {
     const struct ni_trials *ports;
     const struct ni_image_trial *image;
-    const struct ni_gpu_trial *gpu;
-    const struct ni_nccl_trial *nccl;
-    bool bad; /* the exit status says so */
+    struct ni_gpu_trial *gpu;   /* on the heap */
+    struct ni_nccl_trial *nccl; /* on the heap */
+    bool bad;                   /* the exit status says so */
 };
 
 /* The first screen, and all. */

@@ -4,6 +4,7 @@
    crashes does not delay the others. */
 #include "selftest/selftest.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -242,6 +243,12 @@ static bool try_all(struct ni_context *ctx, struct ni_selftest *ret)
     return true;
 }
 
+static void free_trials(struct ni_selftest *all)
+{
+    free(all->gpu);
+    free(all->nccl);
+}
+
 int ni_cmd_selftest(struct ni_context *ctx)
 {
     struct ni_selftest all;
@@ -267,6 +274,7 @@ int ni_cmd_selftest(struct ni_context *ctx)
         ni_put_selftest_answer(&text, &view, &all);
     else
         ni_put_selftest(&text, &view, &all);
+    free_trials(&all);
     r = ni_print_long(ctx, &text);
     return r != 0 ? r : ni_exit_status(ctx);
 }
@@ -344,7 +352,8 @@ const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
     if (all.nccl) {
         const bool passes = ni_nccl_passes(all.nccl, &nccl);
 
-        conclude(ctx, "nccl", passes, true, nccl.buf);
+        conclude(ctx, "nccl", passes, all.nccl->n > 0, nccl.buf);
     }
+    free_trials(&all);
     return all.ports;
 }

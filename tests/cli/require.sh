@@ -27,7 +27,7 @@ refused() {
 }
 # mode=tcp has no HCA whatever the machine has.
 refused "rdma" --mode=tcp --require=rdma
-matches "rdma: finding, below it, with a command" "nccl-init: error: require.rdma: User: *. Run: nccl-init plan --all" "$(sed -n 2p err)"
+matches "rdma: finding, below it, with a command" "nccl-init: error: require.rdma: User: *. Run: nccl-init plan --all *" "$(sed -n 2p err)"
 same "rdma: the verdict, last" "nccl-init: error: command not started; more: nccl-init explain require.rdma" "$(tail -n 1 err)"
 same "rdma: the reason, first" "nccl-init: error: command not started: --require=rdma, but --mode=tcp chooses sockets" "$(head -n 1 err)"
 same "rdma: termination log" "nccl-init: error: command not started: --require=rdma, but --mode=tcp chooses sockets" "$(head -n 1 log)"
