@@ -270,47 +270,62 @@ int ni_take_require(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* Reads a list of capabilities into *ret. unneeded: whether that word stands in it; NULL: it is no
-   word of this list. 0 or -errno. */
-static int read_caps(const char *text, struct ni_policy *policy, uint64_t *ret, bool *unneeded)
+/* The capabilities of a list, and whether the word `unneeded` stands in it. */
+struct cap_list {
+    uint64_t set;
+    bool unneeded;
+};
+
+/* Reads a list of capabilities, in which `unneeded` may stand if `with_word`. 0 or -errno. */
+static int read_caps(const char *text, struct ni_policy *policy, bool with_word,
+                     struct cap_list *ret)
 {
-    bool found = false;
+    struct cap_list list = {.set = 0};
     struct ni_span item;
-    uint64_t set = 0;
     unsigned cap;
 
     text = ni_items_of_list(text);
     while (ni_split(&text, ',', &item)) {
-        const bool word = unneeded && is_same_word(item, ni_span_of("unneeded"));
+        const bool word = with_word && is_same_word(item, ni_span_of("unneeded"));
         /* the capability of that word, so that its name is known for messages */
         const struct ni_span name = word ? ni_span_of("sys_resource") : item;
         const int r = ni_cap_by_name(name, &policy->cap_names, &cap);
 
         if (r < 0)
             return r;
-        found |= word;
-        set |= word ? 0 : ni_cap_bit(cap);
+        if (word)
+            list.unneeded = true;
+        else
+            list.set |= ni_cap_bit(cap);
     }
-    *ret = set;
-    if (unneeded)
-        *unneeded = found;
+    *ret = list;
     return 0;
 }
 
 int ni_take_keep_caps(const struct ni_option *option, const char *text, void *at)
 {
     struct ni_policy *policy = at;
+    struct cap_list list;
+    const int r = read_caps(text, policy, false, &list);
 
     (void)option;
-    return read_caps(text, policy, &policy->keep_caps, NULL);
+    if (r == 0)
+        policy->keep_caps = list.set;
+    return r;
 }
 
 int ni_take_drop_caps(const struct ni_option *option, const char *text, void *at)
 {
     struct ni_policy *policy = at;
+    struct cap_list list;
+    const int r = read_caps(text, policy, true, &list);
 
     (void)option;
-    return read_caps(text, policy, &policy->drop_caps, &policy->drop_unneeded);
+    if (r == 0) {
+        policy->drop_caps = list.set;
+        policy->drop_unneeded = list.unneeded;
+    }
+    return r;
 }
 
 /* Takes seconds with up to three digits after a point. at: an unsigned, in milliseconds, as are the

@@ -192,7 +192,7 @@ static void stop(unsigned at)
 
 void ni_try_nccl(int n_what, char *const what[])
 {
-    const long long until = now_ms() + (n_what > 1 ? atoll(what[1]) : 0);
+    const long long until = now_ms() + (n_what > 1 ? strtoll(what[1], NULL, 10) : 0);
     const unsigned n = n_what > 2 ? (unsigned)n_what - 2 : 0;
     unsigned started = 0, left = 0;
 
