@@ -61,7 +61,7 @@ static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const 
 }
 
 /* Finds an index that is right for all ports: that of the first port's wanted entry, or else the
-   lowest. */
+   lowest. false: there is none, and *ret is of no use. */
 static bool find_index(const struct ni_work *w, const struct ni_gid *const preferred[],
                        enum ni_family which, struct ni_gid_selection *ret)
 {

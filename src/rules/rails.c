@@ -224,10 +224,10 @@ static bool share_data_direct(const struct ni_hca *a, const struct ni_hca *b)
            ni_bdf_cmp(x->at[x->depth - 1], y->at[y->depth - 1]) == 0;
 }
 
-/* Reports a 0 of the user while no route leads from rail to rail. NCCL does not promise it
-   (NVIDIA/nccl#836): rings and trees do cross (#2345, open in August 2026), and NCCL took the two
-   ports of a card with Data Direct for one (#2097; 2.29.3 transport/net_ib/init.cc
-   ncclIbGetPciPath). */
+/* Reports a 0 of the user while no route leads from rail to rail. NCCL does not promise that traffic
+   keeps to its rail (NVIDIA/nccl#836): rings and trees do cross (#2345, open in August 2026), and
+   NCCL took the two ports of a card with Data Direct for one (#2097; 2.29.3
+   transport/net_ib/init.cc ncclIbGetPciPath). */
 static void check_users(const struct ni_work *w)
 {
     struct ni_text zero = NI_TEXT(120);

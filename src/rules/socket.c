@@ -310,11 +310,11 @@ static struct ni_end end_of_rail(const struct ni_work *w, int port, const struct
     return (struct ni_end){own, own ? ipv4_of(&w->inv->net, own) : NULL};
 }
 
-/* Returns true if the pod was given rails with interfaces of their own, up or not. The connected
-   route of an interface that lost its link stays, and the kernel sends by it (net/ipv4/fib_semantics.c
-   fib_sync_down_dev; ignore_routes_with_linkdown is 0): a pod in which one rail is down reaches no
-   pod that listens on that rail, even if the others are in one network or routed. Seen with NCCL
-   2.27.7, 2.31.2 and 2.32.3 in two network namespaces. */
+/* Returns true if the pod was given rails with two or more interfaces, up or not; a rail of an unknown
+   network counts as one. The connected route of an interface that lost its link stays, and the
+   kernel sends by it (net/ipv4/fib_semantics.c fib_sync_down_dev; ignore_routes_with_linkdown is 0):
+   a pod in which one rail is down reaches no pod that listens on that rail, even if the others are
+   in one network or routed. Seen with NCCL 2.27.7, 2.31.2 and 2.32.3 in two network namespaces. */
 static bool has_several_rails(const struct ni_work *w)
 {
     struct ni_given_rails rails;

@@ -413,7 +413,7 @@ static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct
     }
 }
 
-/* Puts the values of such a word, "=on,sm_on"; "?" for one that is not known. */
+/* Puts the values of a word about the IOMMU, "=on,sm_on"; "?" for each unknown one. */
 static void put_iommu_values(struct ni_span list, struct ni_text *ret)
 {
     static const char values[] =
