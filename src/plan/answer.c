@@ -59,17 +59,25 @@ static void put_refusal(struct ni_text *out, const struct ni_view *view)
         ni_put_item(out, "The command would not be started", view->plan->refuse_why);
 }
 
-void ni_put_plan_answer(struct ni_text *out, const struct ni_view *view)
+/* Puts what carries the job's data, and where the facts are from, below the verdict. */
+static void put_about(struct ni_text *above, const struct ni_view *view)
 {
-    const bool ready = ni_plan_is_ready(view);
-    struct ni_text verdict = NI_TEXT(128), about = NI_TEXT(1024), above = ni_long_text();
+    struct ni_text about = NI_TEXT(1024);
 
-    ni_put_readiness(&verdict, view, ready, true);
     ni_put_transport(&about, view);
     ni_put(&about, "; ");
     ni_put_origin(&about, view);
-    ni_put(&above, "  ");
-    ni_put_paragraph(&above, 2, about.buf);
+    ni_put(above, "  ");
+    ni_put_paragraph(above, 2, about.buf);
+}
+
+void ni_put_plan_answer(struct ni_text *out, const struct ni_view *view)
+{
+    const bool ready = ni_plan_is_ready(view);
+    struct ni_text verdict = NI_TEXT(128), above = ni_long_text();
+
+    ni_put_readiness(&verdict, view, ready, true);
+    put_about(&above, view);
     put_refusal(&above, view);
     put_settings(&above, view);
     ni_put_answer(out, view,
@@ -123,16 +131,12 @@ static void put_distances(struct ni_text *out, const struct ni_view *view)
 void ni_put_topo_answer(struct ni_text *out, const struct ni_view *view)
 {
     const bool ready = ni_plan_is_ready(view);
-    struct ni_text verdict = NI_TEXT(512), about = NI_TEXT(1024), above = ni_long_text();
+    struct ni_text verdict = NI_TEXT(512), above = ni_long_text();
 
     put_distances(&verdict, view);
     ni_put(&verdict, ": ");
     ni_put_counts(&verdict, view->findings);
-    ni_put_transport(&about, view);
-    ni_put(&about, "; ");
-    ni_put_origin(&about, view);
-    ni_put(&above, "  ");
-    ni_put_paragraph(&above, 2, about.buf);
+    put_about(&above, view);
     ni_put_gpu_table(&above, view);
     ni_put_answer(out, view,
                   &(struct ni_answer){
