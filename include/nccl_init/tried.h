@@ -45,6 +45,9 @@ struct ni_tried {
    "at HCA", "hca HCA STEP ERRNO", "end". 0; or -EINVAL: they are none, and *ret is not to be used. A
    last line without its end is left out: the helper was killed. */
 int ni_read_tried(const char *words, struct ni_tried *ret);
+/* Copies the rest of a line of the helper's into a text of `cap` bytes that is still empty; of a longer
+   one the beginning. 0; -EINVAL: there is no rest, or the text is not empty. */
+int ni_take_tried_text(struct ni_span rest, char *to, size_t cap);
 /* Returns the HCA of that name; NULL: the helper did not come to it. */
 const struct ni_tried_hca *ni_find_tried(const struct ni_tried *tried, const char *name);
 

@@ -39,8 +39,7 @@ static int read_step(struct ni_span word, enum ni_tried_step *ret)
     return -EINVAL;
 }
 
-/* Copies the rest of a line once. */
-static int take_text(struct ni_span rest, char *to, size_t cap)
+int ni_take_tried_text(struct ni_span rest, char *to, size_t cap)
 {
     if (to[0] != '\0' || rest.n == 0)
         return -EINVAL;
@@ -97,13 +96,13 @@ static int take_line(struct ni_span line, struct ni_tried *t)
         return -EINVAL;
     const struct ni_span value = ni_trim(ni_span_of(rest));
     if (ni_span_is(word, "version"))
-        return take_text(value, t->version, sizeof(t->version));
+        return ni_take_tried_text(value, t->version, sizeof(t->version));
     if (t->version[0] == '\0')
         return -EINVAL;
     if (ni_span_is(word, "library"))
-        return take_text(value, t->library, sizeof(t->library));
+        return ni_take_tried_text(value, t->library, sizeof(t->library));
     if (ni_span_is(word, "unloaded"))
-        return take_text(value, t->unloaded, sizeof(t->unloaded));
+        return ni_take_tried_text(value, t->unloaded, sizeof(t->unloaded));
     if (ni_span_is(word, "list")) {
         const int r = t->listed ? -EINVAL : read_errno(value, &t->list_err);
 

@@ -9,6 +9,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "nccl_init/tried.h"
 
 static const char *const steps[NI_GDR_STEPS] = {
     [NI_GDR_CONTEXT] = "context",
@@ -142,14 +143,6 @@ static int take_result(const char *rest, struct ni_tried_pair *of, unsigned n, b
     return failed && x->step == NI_GDR_DONE ? -EINVAL : 0;
 }
 
-static int take_text(struct ni_span rest, char *to, size_t cap)
-{
-    if (to[0] != '\0' || rest.n == 0)
-        return -EINVAL;
-    (void)ni_copyn(to, cap, rest.p, rest.n < cap ? rest.n : cap - 1);
-    return 0;
-}
-
 static int take_line(struct ni_span line, unsigned n_gpu, unsigned n_pair, struct ni_tried_gpus *t)
 {
     char text[NI_TRIED_TEXT * 4];
@@ -161,13 +154,13 @@ static int take_line(struct ni_span line, unsigned n_gpu, unsigned n_pair, struc
         return -EINVAL;
     const struct ni_span value = ni_trim(ni_span_of(rest));
     if (ni_span_is(word, "version"))
-        return take_text(value, t->version, sizeof(t->version));
+        return ni_take_tried_text(value, t->version, sizeof(t->version));
     if (t->version[0] == '\0')
         return -EINVAL;
     if (ni_span_is(word, "library"))
-        return take_text(value, t->library, sizeof(t->library));
+        return ni_take_tried_text(value, t->library, sizeof(t->library));
     if (ni_span_is(word, "unloaded"))
-        return take_text(value, t->unloaded, sizeof(t->unloaded));
+        return ni_take_tried_text(value, t->unloaded, sizeof(t->unloaded));
     if (ni_span_is(word, "gpu"))
         return take_result(rest, t->gpu, n_gpu, true);
     if (ni_span_is(word, "at")) /* a pair has begun; "pair" says how it ended */
