@@ -302,7 +302,8 @@ static size_t next_line(const char *rest)
    lines. out NULL: only counts them. */
 static unsigned put_sentence(struct ni_text *out, const char *sentence, enum ni_outcome outcome)
 {
-    const char *colour = outcome == NI_JOB_BAD ? "#c00000" : "#000000", *rest = sentence;
+    const char *colour = outcome == NI_JOB_BAD ? "#c00000" : "#000000", *weight = "bold";
+    const char *rest = sentence;
     unsigned lines = 0;
 
     while (*rest && lines < MOST_LINES) {
@@ -313,12 +314,13 @@ static unsigned put_sentence(struct ni_text *out, const char *sentence, enum ni_
         rest += n;
         rest += *rest == ' ';
         if (out) {
-            ni_putf(out, "<g fill=\"%s\" font-weight=\"%s\">", lines == 0 ? colour : "#000000",
-                    lines == 0 ? "bold" : "normal");
+            ni_putf(out, "<g fill=\"%s\" font-weight=\"%s\">", colour, weight);
             ni_put_svg_text(out, LEFT, 30 + lines * LINE, line.buf);
             ni_put(out, "</g>\n");
         }
         lines++;
+        colour = "#000000"; /* the first line alone has that of the verdict */
+        weight = "normal";
     }
     return lines;
 }
