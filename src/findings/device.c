@@ -131,8 +131,8 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.tried.failed",
         .cost = NI_COST_FAILS,
         .user = "start with --gdr=off, or leave this HCA out (--hcas).",
-        .admin = "the message has the step: docs/guides/gpudirect.md says what each one needs of "
-                 "the drivers.",
+        .admin = "look up the step of the message in docs/guides/gpudirect.md: it says what that "
+                 "step needs of drivers and kernel.",
     },
     {
         .number = NI_F_GDR_TRIED_LATE,
