@@ -859,7 +859,7 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("An error occurred in MPI_Init", MPI, "1.4-5.0", ANY, LOG_LIBRARY, FOLLOWS,
             "MPI could not begin; the lines before this one say why"),
     /* the proxy's own WARN stands before it, or in the log of the rank that it names */
-    BECAUSE("Proxy Call to rank %d failed", NCCL, ALL, NETWORK, LOG_FAILED, FOLLOWS,
+    BECAUSE("Proxy Call to rank %d failed", NCCL, "2.12.7-2.17", NETWORK, LOG_FAILED, FOLLOWS,
             "the proxy thread of a rank on this node could not do its part; its own lines say why"),
     FAULT("NCCL error in: %s", TORCH, "1.8-2.9", ANY, LOG_FAILED, FOLLOWS),
     FAULT("unhandled system error", NCCL, ALL, ANY, LOG_FAILED, FOLLOWS),
