@@ -379,8 +379,13 @@ static unsigned ways_below(const struct ni_pair_result *x, unsigned q, int64_t l
     const unsigned i = x->software ? 0 : 2 * q;
     const bool writes = measure(x, i, what) < limit;
     const bool reads = measure(x, i + 1, what) < limit;
+    unsigned ways = 0;
 
-    return (writes ? NI_WAY_WRITES : 0U) | (reads ? NI_WAY_READS : 0U);
+    if (writes)
+        ways |= NI_WAY_WRITES;
+    if (reads)
+        ways |= NI_WAY_READS;
+    return ways;
 }
 
 /* What queue pairs have alone, in parts of the rate. */

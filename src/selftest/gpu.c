@@ -531,9 +531,11 @@ void ni_put_pair_arg(const struct ni_work *w, const struct ni_gpu_pair *p, struc
     char bdf[NI_BDF_TEXT];
 
     ni_describe_rail(w, p->port, &rail);
+    const char *link = rail.link == NI_LINK_IB ? "ib" : "roce";
+    const int gid = rail.index < 0 ? 0 : rail.index; /* InfiniBand is addressed by LID */
+
     ni_putf(t, "%s,%s,%u,%s,%d,%d", ni_bdf_text(w->inv->gpu[p->gpu].bdf, bdf), rail.hca, rail.port,
-            rail.link == NI_LINK_IB ? "ib" : "roce", rail.index < 0 ? 0 : rail.index,
-            is_by_pcie(w, p));
+            link, gid, is_by_pcie(w, p));
 }
 
 /* Asks NVML about the GPUs, and leaves those out that are not to be tried. */

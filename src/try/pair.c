@@ -157,15 +157,18 @@ static bool move_pattern(struct pair *p, enum ibv_wr_opcode opcode, const struct
                          const struct memory *to, struct ni_difference *ret)
 {
     static const struct timespec later = {.tv_nsec = LATE_MS * 1000000};
-    const bool reads = opcode == IBV_WR_RDMA_READ;
+    const struct memory *local = from, *remote = to;
     const uint64_t key = new_key();
 
+    if (opcode == IBV_WR_RDMA_READ) { /* the reader's own memory is where the bytes go */
+        local = to;
+        remote = from;
+    }
     if (from == &p->out)
         ni_fill_pattern(p->hca.out, WINDOW, key);
     else if (!put_on_gpu(p, from, key))
         return false;
-    if (!move(p, false, opcode, reads ? to : from, reads ? from : to, WINDOW, 5 * NI_SECOND_NS,
-              NULL) ||
+    if (!move(p, false, opcode, local, remote, WINDOW, 5 * NI_SECOND_NS, NULL) ||
         !compare(p, to, key, ret))
         return false;
     if (ret->n == 0)
@@ -189,9 +192,12 @@ static bool try_bytes(struct pair *p, enum ibv_wr_opcode opcode, const struct me
 
     for (unsigned i = 0; i < NI_COUNT(order); i++) {
         const struct memory *one = &p->gpu[order[i]], *other = &p->gpu[1 - order[i]];
-        const struct memory *receives = from ? one : other;
+        const struct memory *sends = from ? from : one;
+        const struct memory *receives = to;
 
-        if (!move_pattern(p, opcode, from ? from : one, to ? to : receives, &differs))
+        if (!receives)
+            receives = from ? one : other;
+        if (!move_pattern(p, opcode, sends, receives, &differs))
             return false;
         if (i == 0)
             once = differs.n;
