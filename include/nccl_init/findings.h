@@ -43,7 +43,7 @@ enum {
     NI_F_END = 416
 };
 
-/* A row of the catalogue. The hint, who does what, has up to three parts; a part is whole
+/* A row of the catalogue. The hint, who does what, has up to four parts; a part is whole
    sentences. */
 struct ni_finding_kind {
     ni_finding_number number;
@@ -53,6 +53,7 @@ struct ni_finding_kind {
     const char *user;  /* what the user does; NULL: nothing */
     const char *admin; /* what the cluster admin does; NULL: nothing */
     bool admin_first;  /* the cluster admin's part is the better one, and comes before the user's */
+    bool gdr_trial;    /* --try=gpu tells what holds: the last part of the hint says so */
     /* a command to paste, behind who runs it: "In the pod: unset {user}"; src/print/command.c has the
        places for names. Several, each on a line: the first whose names are known. NULL: none */
     const char *command;
@@ -62,7 +63,7 @@ enum {
     NI_MAX_KINDS = 240, /* each takes room in all tables of findings */
     NI_MAX_AGAIN = 256,
     NI_MAX_FINDINGS = NI_MAX_KINDS + NI_MAX_AGAIN,
-    NI_MAX_ADVICE = 3,
+    NI_MAX_ADVICE = 4,
     NI_FINDING_MESSAGE = 480, /* names of two pods and their nodes, of 63 letters each, and why */
     NI_FINDING_HINT = 480
 };
@@ -90,6 +91,7 @@ struct ni_finding {
     const char *user; /* what the user does here, in place of the catalogue's part: whole sentences,
                          never freed; NULL: that one */
     bool no_command;  /* the catalogue's command does not help here */
+    bool no_trial;    /* as in struct ni_findings */
 };
 
 /* A part of a hint. */
@@ -110,6 +112,7 @@ void ni_put_hint(struct ni_text *t, const struct ni_finding *f);
 struct ni_findings {
     unsigned n;
     unsigned dropped;
+    bool no_trial; /* for those that follow: GPU memory cannot be tried here */
     struct ni_finding at[NI_MAX_FINDINGS];
 };
 

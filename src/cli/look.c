@@ -15,6 +15,7 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 
     if (ctx->opened)
         ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
+    ctx->findings.no_trial = ctx->inventory.n_gpu > 0 && ctx->inventory.gpu[0].amd;
     do {
         const unsigned n = ctx->findings.n, dropped = ctx->findings.dropped;
 

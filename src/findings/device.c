@@ -93,6 +93,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.dmabuf.off",
         .cost = NI_COST_SLOWER,
         .user = "remove NCCL_DMABUF_ENABLE=0; without peermem, GPUDirect RDMA needs DMA-BUF.",
+        .gdr_trial = true,
         .command = "In the pod: unset NCCL_DMABUF_ENABLE",
     },
     {
@@ -109,6 +110,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.driver.order",
         .cost = NI_COST_SLOWER,
         .admin = "build the GPU driver after MLNX_OFED or DOCA, or use its open modules.",
+        .gdr_trial = true,
         .command = "On the node: modinfo nvidia-peermem",
     },
     {
@@ -116,6 +118,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.peermem.hidden",
         .cost = NI_COST_NOTHING,
         .user = "use NCCL 2.23.4 or later; older versions do not see this nvidia-peermem.",
+        .gdr_trial = true,
     },
     {
         .number = NI_F_GDR_TRIED_BYTES,
@@ -161,6 +164,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.unavailable",
         .cost = NI_COST_SLOWER,
         .admin = "load nvidia-peermem, or use the open GPU kernel modules (kernel 5.12 or later).",
+        .gdr_trial = true,
         .command = "On the node: modprobe nvidia-peermem",
     },
     {
@@ -236,13 +240,15 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gpu.hca.far",
         .cost = NI_COST_SLOWER,
         .admin = "allocate GPUs and HCAs together (DRA, Topology Manager best-effort).",
+        .gdr_trial = true,
         .command = "Run: nccl-init topo --all{root}",
     },
     {
         .number = NI_F_GPU_HCA_PASSED_OVER,
         .id = "gpu.hca.passed-over",
         .cost = NI_COST_SLOWER,
-        .user = "leave the faster HCA out (--hcas), or allow the distance with --gdr and measure.",
+        .user = "leave the faster HCA out (--hcas), or allow the distance (--gdr); `nccl-init "
+                "selftest --try=gpu --pairs=all` measures both.",
         .admin = "give pods HCAs of one speed.",
         .command = "Run: nccl-init topo --all{root}",
     },
@@ -433,6 +439,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_FAILS,
         .note = "Locked memory is not the cause.",
         .admin = "boot the node with iommu=pt (OpenShift: a MachineConfig).",
+        .gdr_trial = true,
         .command = "Run: kubectl cordon {node}\nOn the node: cat /proc/cmdline",
     },
     {

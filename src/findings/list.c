@@ -12,7 +12,7 @@
 struct ni_finding *ni_report(struct ni_findings *f, ni_finding_number id, const char *subject,
                              const char *fmt, ...)
 {
-    struct ni_finding it = {.id = id};
+    struct ni_finding it = {.id = id, .no_trial = f->no_trial};
     bool has[NI_F_END] = {false};
     unsigned again = 0; /* findings, of all ids, that are not the first of their id */
     struct ni_text s = ni_text_on(it.subject, sizeof(it.subject));

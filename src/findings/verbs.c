@@ -19,6 +19,7 @@ const struct ni_finding_kind ni_verbs_findings[] = {
         .id = "verbs.dmabuf.none",
         .cost = NI_COST_SLOWER,
         .admin = "load nvidia-peermem, or install an RDMA driver that supports DMA-BUF.",
+        .gdr_trial = true,
     },
     {
         .number = NI_F_VERBS_GID,

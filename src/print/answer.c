@@ -62,19 +62,31 @@ static bool is_said(const struct ni_text *out, const struct ni_answer *answer, c
            strstr(out->buf, command);
 }
 
+/* Puts what to do, if it has so many rows at most. */
+static bool put_hint_in(struct ni_text *out, const struct ni_finding *f, int rows)
+{
+    struct ni_text hint = NI_TEXT(NI_FINDING_HINT), advice = NI_TEXT(2 * NI_FINDING_HINT);
+
+    ni_put_hint(&hint, f);
+    ni_put_below(&advice, hint.buf);
+    if (rows_of(advice.buf) > rows)
+        return false;
+    ni_put(out, advice.buf);
+    return true;
+}
+
 /* Puts below what happened what to do, if there is room for it, and the command, never wrapped. */
 static void put_help(struct ni_text *out, const struct ni_view *view,
                      const struct ni_answer *answer, const struct ni_finding *f, int room)
 {
-    struct ni_text hint = NI_TEXT(NI_FINDING_HINT), advice = NI_TEXT(2 * NI_FINDING_HINT);
     struct ni_text command = NI_TEXT(1024);
+    struct ni_finding without = *f;
     const bool has_command =
         ni_put_command(&command, view, f) && !is_said(out, answer, command.buf);
 
-    ni_put_hint(&hint, f);
-    ni_put_below(&advice, hint.buf);
-    if (rows_of(advice.buf) + has_command <= room)
-        ni_put(out, advice.buf);
+    without.no_trial = true; /* who repairs it comes before the trial */
+    if (!put_hint_in(out, f, room - has_command))
+        (void)put_hint_in(out, &without, room - has_command);
     if (has_command)
         ni_putf(out, "      %s\n", command.buf);
 }

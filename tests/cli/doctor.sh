@@ -56,6 +56,14 @@ same "too many: errors count" "1 2" "$status $(grep -c '^  error ' out)"
 full "$bin" doctor --all --root="$nodes/gb200.tree" --ignore=user.value.empty >out && status=0 || status=$?
 same "too many, and ignored" "1 2" "$status $(grep -c '^  error ' out)"
 
+# ---- the trial of GPU memory ------------------------------------------------------------------------
+
+trial='tries GPUDirect RDMA in the pod'
+NCCL_DMABUF_ENABLE=0 "$bin" doctor --all --root="$nodes/gdr-none.tree" >out 2>err
+matches "a finding about GPUDirect RDMA leads to its trial" "*gdr.dmabuf.off*selftest --try=gpu\` $trial*" "$(tr -s ' \n' ' ' <out)"
+NCCL_DMABUF_ENABLE=0 "$bin" doctor --all --root="$nodes/mi300x-ionic.tree" >out 2>err
+same "on AMD's GPUs, which it cannot try, it does not" "1 0" "$(grep -c 'gdr.dmabuf.off  ' out) $(grep -c "$trial" out)"
+
 # ---- --brief: what a monitor shows of a node ---------------------------------------------------------
 
 doctor --brief

@@ -112,6 +112,36 @@ static void test_hint(void **state)
                         "Cluster admin: check the cable and the switch port. User: leave it out.");
 }
 
+/* Each finding about GPUDirect RDMA leads to its trial, but those that come from it, and those of AMD. */
+static void test_trial(void **state)
+{
+    static const char *const no[] = {"gdr.dmabuf.rccl", "gdr.tried.bytes", "gdr.tried.failed",
+                                     "gdr.tried.left",  "gdr.tried.slow",  "gdr.untried"};
+    ni_finding_number all[NI_MAX_KINDS];
+    const unsigned n = ni_list_finding_kinds(all);
+    struct ni_text last = NI_TEXT(NI_FINDING_HINT), here = NI_TEXT(NI_FINDING_HINT);
+
+    (void)state;
+    for (unsigned i = 0; i < n; i++) {
+        const char *id = ni_finding_id(all[i]);
+        struct ni_text hint = NI_TEXT(NI_FINDING_HINT);
+        bool leads = strncmp(id, "gdr.", 4) == 0;
+
+        for (size_t k = 0; k < NI_COUNT(no); k++)
+            leads = leads && strcmp(id, no[k]) != 0;
+        ni_put_hint(&hint, &(struct ni_finding){.id = all[i]});
+        if (leads)
+            assert_non_null(strstr(hint.buf, "`nccl-init selftest --try=gpu`"));
+    }
+    ni_put_hint(&last, &(struct ni_finding){.id = NI_F_GDR_UNAVAILABLE});
+    assert_string_equal(last.buf,
+                        "Cluster admin: load nvidia-peermem, or use the open GPU kernel modules "
+                        "(kernel 5.12 or later). `nccl-init selftest --try=gpu` tries GPUDirect "
+                        "RDMA in the pod.");
+    ni_put_hint(&here, &(struct ni_finding){.id = NI_F_GDR_UNAVAILABLE, .no_trial = true});
+    assert_null(strstr(here.buf, "--try"));
+}
+
 /* The cost decides the severity. */
 static void test_severity(void **state)
 {
@@ -137,8 +167,10 @@ static void test_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids),  cmocka_unit_test(test_numbers),  cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_hint), cmocka_unit_test(test_severity), cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_ids),    cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_hint),
+        cmocka_unit_test(test_trial),  cmocka_unit_test(test_severity),
+        cmocka_unit_test(test_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "findings/pod.h"
 #include "findings/setting.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/text.h"
 #include <cmocka.h>
 
 static struct ni_findings f;
@@ -44,6 +45,18 @@ static void test_kept_in_order_and_once(void **state)
     assert_int_equal(ni_findings_count(&f, NI_WARNING), 3);
     assert_int_equal(ni_findings_count(&f, NI_INFO), 1);
     assert_int_equal(ni_findings_count(&f, NI_ERROR), 0);
+}
+
+/* What cannot be tried on this node is not offered there. */
+static void test_no_trial(void **state)
+{
+    struct ni_text hint = NI_TEXT(NI_FINDING_HINT);
+
+    (void)state;
+    f.no_trial = true;
+    ni_report(&f, NI_F_GPU_HCA_FAR, "0000:1b:00.0", "it is far");
+    ni_put_hint(&hint, &f.at[0]);
+    assert_null(strstr(hint.buf, "--try"));
 }
 
 /* However many there are, of each id one is kept, so that no severity is lost. Whatever the order, the
@@ -178,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_kept_in_order_and_once, reset),
+        cmocka_unit_test_setup(test_no_trial, reset),
         cmocka_unit_test_setup(test_overflow, reset),
         cmocka_unit_test_setup(test_weaker, reset),
         cmocka_unit_test_setup(test_weaker_severity, reset),
