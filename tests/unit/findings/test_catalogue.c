@@ -171,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_fields), cmocka_unit_test(test_hint),
         cmocka_unit_test(test_trial),  cmocka_unit_test(test_severity),
         cmocka_unit_test(test_pages),
+
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,7 @@ static void test_overflow(void **state)
 {
     const unsigned kept = NI_MAX_AGAIN + 2;
     ni_finding_number all[NI_MAX_KINDS];
+
     unsigned n;
     (void)state;
     for (unsigned late = 0; late < 2; late++) {
@@ -116,6 +117,7 @@ static void test_weaker(void **state)
 static void test_weaker_severity(void **state)
 {
     ni_finding_number all[NI_MAX_KINDS];
+
     const unsigned n = ni_list_finding_kinds(all);
     (void)state;
     for (unsigned a = 0; a < n; a++) {
@@ -143,6 +145,7 @@ static bool printable(const char *s)
 
 static void test_printable_and_bounded(void **state)
 {
+
     char every[256], longest[1000];
     (void)state;
     for (int i = 0; i < 255; i++)
@@ -197,6 +200,7 @@ int main(void)
         cmocka_unit_test_setup(test_weaker_severity, reset),
         cmocka_unit_test_setup(test_printable_and_bounded, reset),
         cmocka_unit_test_setup(test_sorted, reset),
+
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
