@@ -173,5 +173,6 @@ int main(void)
         cmocka_unit_test(test_pages),
 
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,7 @@ static void test_overflow(void **state)
     ni_finding_number all[NI_MAX_KINDS];
 
     unsigned n;
+
     (void)state;
     for (unsigned late = 0; late < 2; late++) {
         memset(&f, 0, sizeof(f));
@@ -119,6 +120,7 @@ static void test_weaker_severity(void **state)
     ni_finding_number all[NI_MAX_KINDS];
 
     const unsigned n = ni_list_finding_kinds(all);
+
     (void)state;
     for (unsigned a = 0; a < n; a++) {
         for (unsigned b = 0; b < n; b++) {
@@ -147,6 +149,7 @@ static void test_printable_and_bounded(void **state)
 {
 
     char every[256], longest[1000];
+
     (void)state;
     for (int i = 0; i < 255; i++)
         every[i] = (char)(i + 1);
@@ -202,5 +205,6 @@ int main(void)
         cmocka_unit_test_setup(test_sorted, reset),
 
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
