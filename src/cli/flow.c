@@ -10,6 +10,7 @@
 #include "cli/args.h"
 #include "cli/context.h"
 #include "cli/option.h"
+#include "cli/place.h"
 #include "cli/program.h"
 #include "cli/say.h"
 #include "cli/screen.h"
@@ -212,20 +213,20 @@ int ni_exit_status(const struct ni_context *ctx)
 struct ni_view ni_flow_view(const struct ni_context *ctx)
 {
     const bool reports = ctx->verb != NI_VERB_RUN; /* only a report may have colours and marks */
-    const char *node = ni_env_get(&ctx->own, "NODE_NAME");
-    const bool here = strcmp(ctx->options.root, "/") == 0;
-
-    return (struct ni_view){
+    struct ni_view view = {
         .inv = &ctx->inventory,
         .plan = &ctx->plan,
         .findings = &ctx->findings,
         .root = ctx->options.root,
         .again = &ctx->again,
-        .node = here && node && *node ? node : NULL,
         .colour = reports && ni_screen_has_colour(ctx),
         .utf8 = reports && ni_screen_has_utf8(ctx),
         .all = ctx->options.all,
     };
+
+    if (reports)
+        ni_name_place(ctx, &view);
+    return view;
 }
 
 int ni_print_long(struct ni_context *ctx, struct ni_text *text)

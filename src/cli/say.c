@@ -14,6 +14,7 @@
 #include "cli/context.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/place.h"
 #include "cli/stderr.h"
 #include "findings/pod.h"
 #include "nccl_init/base.h"
@@ -107,13 +108,14 @@ static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding 
 static void put_command(const struct ni_context *ctx, struct ni_text *line,
                         const struct ni_finding *f)
 {
-    const struct ni_view view = {.inv = &ctx->inventory,
-                                 .plan = &ctx->plan,
-                                 .findings = &ctx->findings,
-                                 .root = ctx->options.root,
-                                 .again = &ctx->again};
+    struct ni_view view = {.inv = &ctx->inventory,
+                           .plan = &ctx->plan,
+                           .findings = &ctx->findings,
+                           .root = ctx->options.root,
+                           .again = &ctx->again};
     struct ni_text command = NI_TEXT(512);
 
+    ni_name_place(ctx, &view);
     if (ni_put_command(&command, &view, f))
         ni_putf(line, " %s", command.buf);
 }

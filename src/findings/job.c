@@ -2,6 +2,7 @@
 /* Findings about the pods of a job beside each other. In the order of the ids, as in job.h. */
 #include "findings/job.h"
 
+#include "findings/commands.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 
@@ -56,10 +57,10 @@ const struct ni_finding_kind ni_job_findings[] = {
         .number = NI_F_JOB_MISSING,
         .id = "job.missing",
         .cost = NI_COST_FAILS,
-        .user = "check whether these pods are pending or restarting (`kubectl get pods -o wide`); "
+        .user = "check whether these pods are pending or restarting; "
                 "if they still pull their image, wait longer (--within=SECONDS). A NetworkPolicy "
                 "must let them reach pod 0 on the port of preflight.",
-        .command = "Run: kubectl get pods -o wide",
+        .command = NI_GET_PODS,
     },
     {
         .number = NI_F_JOB_MTU_DIFFERS,
@@ -120,7 +121,7 @@ const struct ni_finding_kind ni_job_findings[] = {
         .id = "job.pod.lost",
         .cost = NI_COST_FAILS,
         .user = "check the pod's log, `kubectl describe pod` and the node's memory.",
-        .command = "Run: kubectl get pods -o wide",
+        .command = NI_GET_PODS,
     },
     {
         .number = NI_F_JOB_POD_SLOW,
@@ -187,7 +188,7 @@ const struct ni_finding_kind ni_job_findings[] = {
         .id = "job.rank.twice",
         .cost = NI_COST_FAILS,
         .user = "give each pod a rank of its own; look for a pod of an earlier attempt.",
-        .command = "Run: kubectl get pods -o wide",
+        .command = NI_GET_PODS,
     },
     {
         .number = NI_F_JOB_RATE_DIFFERS,
@@ -217,7 +218,7 @@ const struct ni_finding_kind ni_job_findings[] = {
         .cost = NI_COST_NOTHING,
         .user = "give all pods of the job one image, one --ranks, one key (--job) and one secret "
                 "or none (--job-secret).",
-        .command = "Run: kubectl get pods -o wide",
+        .command = NI_GET_PODS,
     },
     {
         .number = NI_F_JOB_SETTING_DIFFERS,

@@ -3,6 +3,7 @@
    log.h. */
 #include "findings/log.h"
 
+#include "findings/commands.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 
@@ -225,14 +226,14 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.peer.died",
         .cost = NI_COST_FAILS,
         .user = "find the rank that failed first, and read its log.",
-        .command = "Run: kubectl get pods -o wide",
+        .command = NI_GET_PODS,
     },
     {
         .number = NI_F_LOG_PEER_REFUSED,
         .id = "log.peer.refused",
         .cost = NI_COST_FAILS,
         .user = "check whether that pod runs, and check its NCCL_SOCKET_IFNAME.",
-        .command = "Run: kubectl get pods -o wide",
+        .command = NI_GET_PODS,
     },
     {
         .number = NI_F_LOG_PEER_SILENT,
@@ -255,7 +256,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .admin_first = true,
         .admin = "check NetworkPolicies and routes.",
         .user = "check NCCL_SOCKET_IFNAME.",
-        .command = "Run: kubectl get pods -o wide",
+        .command = NI_GET_PODS,
     },
     {
         .number = NI_F_LOG_PINNED,
@@ -314,7 +315,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.ranks.missing",
         .cost = NI_COST_FAILS,
         .user = "check whether, and when, these pods started; pass their logs too.",
-        .command = "Run: kubectl get pods -o wide",
+        .command = NI_GET_PODS,
     },
     {
         .number = NI_F_LOG_RDMA_REMOTE,
@@ -327,7 +328,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.rendezvous",
         .cost = NI_COST_FAILS,
         .user = "check rank 0's log, MASTER_ADDR and MASTER_PORT.",
-        .command = "Run: kubectl get pods -o wide",
+        .command = NI_GET_PODS,
     },
     {
         .number = NI_F_LOG_SHM,

@@ -681,6 +681,7 @@ static void reach_verdict(struct coordinator *h, struct ni_verdict *ret)
 
     ni_judge_rails(job, h->f);
     ni_find_kept(job);
+    ni_drop_kubectl(job, h->f);
     ret->outcome = ni_outcome_of(job, h->f, h->m->strict);
     ret->job = job;
     for (unsigned rank = 0; rank < job->ranks; rank++)

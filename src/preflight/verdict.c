@@ -195,6 +195,18 @@ void ni_put_keep_off(struct ni_text *to, const struct ni_job *job)
     ni_put(to, to->len > before ? "\n" : "");
 }
 
+void ni_drop_kubectl(const struct ni_job *job, struct ni_findings *f)
+{
+    if (!is_slurm(job))
+        return;
+    for (unsigned i = 0; i < f->n; i++) {
+        const char *command = ni_finding_kind(f->at[i].id)->command;
+
+        if (command && ni_has_prefix(command, "Run: kubectl "))
+            f->at[i].no_command = true;
+    }
+}
+
 /* ---- the verdict ---- */
 
 enum ni_outcome ni_outcome_of(const struct ni_job *job, const struct ni_findings *f, bool strict)

@@ -15,6 +15,8 @@
 void ni_find_kept(struct ni_job *job);
 /* Judges the job by its findings. strict: a warning counts as an error. */
 enum ni_outcome ni_outcome_of(const struct ni_job *job, const struct ni_findings *f, bool strict);
+/* Takes the commands of kubectl from the findings of a job of Slurm: its steps are no pods. */
+void ni_drop_kubectl(const struct ni_job *job, struct ni_findings *f);
 /* Puts the first sentence of the result, with "good: ", "bad: " or "not tested: " in front. */
 void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,
                     enum ni_outcome outcome);

@@ -188,6 +188,12 @@ static bool put_node(struct ni_text *out, const struct ni_view *view, const char
     return put_word(out, view->node);
 }
 
+static bool put_namespace(struct ni_text *out, const struct ni_view *view, const char *subject)
+{
+    (void)subject;
+    return put_word(out, view->space);
+}
+
 /* Puts the path of the nccl.conf that sets the variable. */
 static bool put_conf(struct ni_text *out, const struct ni_view *view, const char *subject)
 {
@@ -224,9 +230,10 @@ static const struct {
     const char *name;
     bool (*put)(struct ni_text *out, const struct ni_view *view, const char *subject);
 } places[] = {
-    {"{conf}", put_conf}, {"{file}", put_file},       {"{hca}", put_hca},
-    {"{node}", put_node}, {"{netdev}", put_netdev},   {"{port}", put_port},
-    {"{root}", put_root}, {"{subject}", put_subject}, {"{user}", put_user},
+    {"{conf}", put_conf},           {"{file}", put_file}, {"{hca}", put_hca},
+    {"{namespace}", put_namespace}, {"{node}", put_node}, {"{netdev}", put_netdev},
+    {"{port}", put_port},           {"{root}", put_root}, {"{subject}", put_subject},
+    {"{user}", put_user},
 };
 
 /* Puts what stands for the place at *form, and moves behind it. false: nothing is known for it. */

@@ -38,6 +38,7 @@ struct ni_view {
     const char *root;             /* as the user gave it: "/" or a path */
     const struct ni_again *again; /* NULL: no options */
     const char *node;             /* the name of the node, NODE_NAME; NULL: not told */
+    char space[64];               /* the namespace of the pod (RFC 1123); "": not told */
     bool colour;
     bool utf8; /* marks may be other than ASCII */
     bool all;  /* --all: all that is known, also HCAs that are not the pod's */

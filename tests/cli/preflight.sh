@@ -56,6 +56,25 @@ takes_part() {
     "$bin" preflight --peers=127.0.0.1 --rank 0 --ranks=2 --within=1 >two 2>err
     same "All: with what the call needs" "nccl-init preflight --all --peers=127.0.0.1 --rank=0 --ranks=2 --within=1" \
         "$(sed -n 's/^All:  //p' two)"
+    same "a pod never came: a command without a namespace" "Run: kubectl get pods -o wide" "$(sed -n 's/^ *\(Run: kubectl\)/\1/p' two)"
+    POD_NAMESPACE=team-a "$bin" preflight --peers=127.0.0.1 --rank 0 --ranks=2 --within=1 >two 2>err
+    same "... with the one that is told" "Run: kubectl get pods --namespace=team-a -o wide" "$(sed -n 's/^ *\(Run: kubectl\)/\1/p' two)"
+    POD_NAMESPACE='a;b' "$bin" preflight --peers=127.0.0.1 --rank 0 --ranks=2 --within=1 >two 2>err
+    same "... but for one that a shell would not take" "Run: kubectl get pods -o wide" "$(sed -n 's/^ *\(Run: kubectl\)/\1/p' two)"
+    SLURM_STEP_ID=0 SLURM_STEP_NODELIST='127.0.0.1,gpu-b17' SLURM_NODEID=0 SLURM_STEP_NUM_NODES=2 SLURM_JOB_ID=5 SLURM_RESTART_COUNT=0 \
+        "$bin" preflight --within=1 >two 2>err
+    same "... and below Slurm nothing of Kubernetes" "0" "$(grep -c kubectl two)"
+    if unshare -m true 2>/dev/null; then
+        # shellcheck disable=SC2016 # the inner shell's
+        unshare -m sh -ec 'mount -t tmpfs none /run
+            mkdir -p /run/secrets/kubernetes.io/serviceaccount
+            printf team-b >/run/secrets/kubernetes.io/serviceaccount/namespace
+            [ /var/run -ef /run ] || mount --bind /run /var/run
+            exec "$0" preflight --peers=127.0.0.1 --rank 0 --ranks=2 --within=1' "$bin" >two 2>err
+        same "... or is in the file of the pod's account" "Run: kubectl get pods --namespace=team-b -o wide" "$(sed -n 's/^ *\(Run: kubectl\)/\1/p' two)"
+    else
+        skip "the file of the pod's account" "unshare or mount is not allowed"
+    fi
     matches "one pod" "0 preflight: not tested: one pod takes part: *no port*" "$status $out"
     : >told
     out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 --strict --termination-log="$dir/told" 2>err) && status=0 || status=$?

@@ -34,7 +34,7 @@ WORD = r"[A-Za-z0-9_.:/@%+,-]+"
 FORMS = [form.replace("WORD", WORD) for form in (
     r"cat (/etc/hosts|/proc/cmdline|/sys/WORD)", r"df -h /dev/shm", r"dmesg", r"grep -n WORD WORD",
     r"grep \. /sys/WORD\*",
-    r"ip (addr|link) show dev WORD", r"ip addr", r"ip route show table all", r"kubectl (cordon WORD|get pods -o wide)",
+    r"ip (addr|link) show dev WORD", r"ip addr", r"ip route show table all", r"kubectl (cordon WORD|get pods( --namespace=WORD)? -o wide)",
     r"ls /dev", r"ls -l /dev/infiniband", r"ls -ld /WORD", r"lspci -vv -s WORD", r"mod(info|probe) nvidia-peermem",
     r"nvidia-smi", r"rdma system set netns shared", r"sed -i 's/\\r\$//' /WORD")]
 ROWS = 24
@@ -64,6 +64,8 @@ class Checks:
             if finding["severity"] == "error" and not re.search(line, text, re.MULTILINE):
                 complain(f"the error {finding['id']} is left out")
         for command in COMMAND.findall(text):
+            if command.startswith("kubectl get ") and verb == "log" and " --namespace=team-a " not in command:
+                complain(f"the namespace is not in {command!r}")
             # of commands that differ in the recording alone, one
             self.commands.setdefault(re.sub(r"tests/nodes/\S+|log --all .*", "", command), (command, f"{name}: {verb}"))
         if len(lines) > ROWS:
@@ -143,7 +145,7 @@ def check_log(folder, checks):
     def output(*words):
         return subprocess.run([PROGRAM, "log", *args, *words, "--", *files], cwd=folder, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, errors="backslashreplace", check=False,
-                              env={**os.environ, "COLUMNS": "80"}).stdout
+                              env={**os.environ, "COLUMNS": "80", "POD_NAMESPACE": "team-a"}).stdout
 
     report = output("--json")
     if report.startswith("{"):

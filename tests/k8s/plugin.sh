@@ -130,6 +130,9 @@ for name in shared image; do
 done
 plugin log -l job=train --json
 same "log: of this machine" "1 log.pinned" "$status $(jq -r '.findings[0].id' "$dir/out")"
+printf '#!/bin/sh\necho "in $POD_NAMESPACE"\n' >"$dir/told" && chmod +x "$dir/told"
+ours=$dir/told plugin log -n team-a -l job=train
+same "log: commands have the namespace" "in team-a" "$(cat "$dir/out")"
 ours=$dir/none plugin log shared image --json
 same "log: of a pod" "1 log.pinned" "$status $(jq -r '.findings[0].id' "$dir/out")"
 plugin log -l job=other

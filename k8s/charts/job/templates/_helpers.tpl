@@ -131,6 +131,13 @@ spec:
             fieldRef:
               fieldPath: spec.nodeName
         {{- end }}
+        {{- if not (hasKey .Values.env "POD_NAMESPACE") }}
+        # commands that it prints have the namespace; without a token no file tells it
+        - name: POD_NAMESPACE
+          valueFrom:
+            fieldRef:
+              fieldPath: metadata.namespace
+        {{- end }}
         {{- range $name, $value := .Values.env }}
         - name: {{ $name }}
           value: {{ toString $value | quote }}

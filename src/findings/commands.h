@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands that several findings have. */
+#ifndef NCCL_INIT_FINDINGS_COMMANDS_H
+#define NCCL_INIT_FINDINGS_COMMANDS_H
+
+#define NI_GET_PODS                                                                                \
+    "Run: kubectl get pods --namespace={namespace} -o wide\nRun: kubectl get pods -o wide"
+
+#endif
