@@ -104,6 +104,20 @@ static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding 
     return may_refuse && ctx->plan.refuse && f->in_refusal;
 }
 
+/* Returns true if the advice of finding i stands in the refusal already: two trials fail for one demand. */
+static bool is_advised(const struct ni_context *ctx, unsigned i)
+{
+    const struct ni_finding *f = &ctx->findings.at[i];
+
+    for (unsigned k = 0; k < i; k++) {
+        const struct ni_finding *other = &ctx->findings.at[k];
+
+        if (other->id == f->id && other->user == f->user && is_in_refusal(ctx, other))
+            return is_in_refusal(ctx, f);
+    }
+    return false;
+}
+
 /* Puts a blank and the command of the finding; nothing if it has none here. */
 static void put_command(const struct ni_context *ctx, struct ni_text *line,
                         const struct ni_finding *f)
@@ -179,7 +193,8 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, enum ni_leave lea
     for (unsigned i = 0; leave == NI_LEAVE_FINDINGS && i < ctx->findings.n && !t.cut; i++) {
         const size_t whole = t.len;
 
-        if (ni_finding_severity(ctx->findings.at[i].id) > NI_INFO)
+        if (ni_finding_severity(ctx->findings.at[i].id) > NI_INFO &&
+            (ctx->options.log_format == NI_LOG_JSON || !is_advised(ctx, i)))
             put_finding(ctx, &t, &ctx->findings.at[i]);
         if (t.cut) /* a line that does not fit is left out as a whole */
             t.buf[whole] = '\0';
@@ -209,7 +224,7 @@ int ni_refuse(struct ni_context *ctx, const char *reason, enum ni_leave leave)
     for (unsigned i = 0; i < ctx->findings.n; i++) { /* who does what, below the reason */
         const struct ni_finding *f = &ctx->findings.at[i];
 
-        if (ctx->options.log_format != NI_LOG_TEXT || !is_in_refusal(ctx, f))
+        if (ctx->options.log_format != NI_LOG_TEXT || !is_in_refusal(ctx, f) || is_advised(ctx, i))
             continue;
         say_finding(ctx, f);
         first = first ? first : f;

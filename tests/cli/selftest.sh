@@ -104,6 +104,10 @@ same "the same by variables" "0 ran 0" "$status $out $(grep -c verbs.none err)"
 out=$("$bin" --try=image --selftest=require -- echo ran 2>err) && status=0 || status=$?
 matches "--try with --selftest=require" "125 *--selftest=require, but the image's libibverbs has no HCA to drive*" "$status $out$(cat err)"
 : >log
+: >all
+out=$("$bin" --termination-log="$dir/all" --try=all --selftest=require -- echo ran 2>&1)
+same "all trials, nothing to try: one reason" 1 "$(echo "$out" | grep -o "=require, but" | wc -l)"
+same "... and the advice once" "1 1" "$(echo "$out" | grep -c "require.selftest: User:") $(grep -c "require.selftest: User:" "$dir/all")"
 "$bin" --termination-log="$dir/log" --selftest=require --log-format=json -- echo ran >out 2>err
 same "JSON: each line an object" "$(wc -l <err)" "$(grep -c '^{.*}$' err)"
 matches "JSON: termination log" '{*"message": "command not started: --selftest=require, but *}' "$(head -n 1 log)"
