@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_FINDINGS_COMMANDS_H
 #define NCCL_INIT_FINDINGS_COMMANDS_H
 
-#define NI_GET_PODS                                                                                \
+#define NI_GET_PODS \
     "Run: kubectl get pods --namespace={namespace} -o wide\nRun: kubectl get pods -o wide"
 
 #endif
