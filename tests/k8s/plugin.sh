@@ -130,6 +130,7 @@ for name in shared image; do
 done
 plugin log -l job=train --json
 same "log: of this machine" "1 log.pinned" "$status $(jq -r '.findings[0].id' "$dir/out")"
+# shellcheck disable=SC2016 # the stand-in expands it
 printf '#!/bin/sh\necho "in $POD_NAMESPACE"\n' >"$dir/told" && chmod +x "$dir/told"
 ours=$dir/told plugin log -n team-a -l job=train
 same "log: commands have the namespace" "in team-a" "$(cat "$dir/out")"
