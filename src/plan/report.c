@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "findings/device.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -301,29 +302,36 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
 
 /* ---- GPUs, GIDs ---- */
 
-/* "the peer memory module is loaded" */
-static void put_loaded(struct ni_text *t, const char *what, const char *verb, enum ni_known known)
+/* Returns why the node's drivers give no way, or that it is not known. */
+static const char *no_gdr_way(const struct ni_inventory *inv)
 {
-    if (known == NI_KNOWN)
-        ni_putf(t, "%s %s loaded", what, verb);
-    else if (known == NI_ABSENT)
-        ni_putf(t, "%s %s not loaded", what, verb);
-    else
-        ni_putf(t, "%s: not known whether loaded", what);
+    if (inv->gdr.gb10)
+        return "none: CPU and GPU share one memory";
+    if (inv->gdr.open_driver == NI_KNOWN)
+        return "no way: DMA-BUF needs kernel 5.12, and no peer memory module is loaded";
+    if (inv->gdr.open_driver == NI_ABSENT && inv->gdr.peermem == NI_ABSENT)
+        return "no way: neither the open GPU kernel modules nor a peer memory module is loaded";
+    return "not known: the modules that are loaded cannot be read";
 }
 
-/* Puts what GPUDirect RDMA needs of the node's drivers. */
-static void put_gdr_line(struct ni_text *out, const struct ni_inventory *inv)
+/* Puts by which way GPUDirect RDMA goes, as far as the node's drivers decide; what a user switched off
+   is a finding. */
+static void put_gdr_line(struct ni_text *out, const struct ni_view *view)
 {
+    const struct ni_inventory *inv = view->inv;
+    const bool peermem = inv->gdr.peermem == NI_KNOWN;
+    const bool dmabuf = ni_has_dmabuf(inv) || (inv->gpu[0].amd && inv->gdr.peermem == NI_ABSENT);
     struct ni_text t = NI_TEXT(256);
 
-    put_loaded(&t, "the peer memory module", "is", inv->gdr.peermem);
-    if (!inv->gpu[0].amd) {
-        ni_put(&t, "; ");
-        put_loaded(&t, "the open GPU kernel modules", "are", inv->gdr.open_driver);
-    }
+    if (ni_findings_has(view->findings, NI_F_GDR_DMABUF_OFF))
+        ni_put(&t, "no way: DMA-BUF is switched off (gdr.dmabuf.off)");
+    else if (inv->gdr.gb10 || !(dmabuf || peermem))
+        ni_put(&t, no_gdr_way(inv));
+    else
+        ni_putf(&t, "by %s%s", dmabuf ? "DMA-BUF" : "the peer memory module",
+                dmabuf && peermem ? ", or else by the peer memory module" : "");
     ni_put(&t, inv->gdr.c2c ? "; GPUs and CPUs are linked by NVLink-C2C" : "");
-    ni_put_item(out, "For GPUDirect RDMA", t.buf);
+    ni_put_item(out, "GPUDirect RDMA", t.buf);
 }
 
 /* Puts the NIC that NCCL takes for a GPU, one of several alike, and how far it is: of a fused one all
@@ -387,7 +395,7 @@ void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
         put_gpu_row(&table, view, i);
     ni_put(out, "\nGPUs\n");
     ni_table_write(out, &table, view->colour);
-    put_gdr_line(out, inv);
+    put_gdr_line(out, view);
 }
 
 /* Puts the whole GID tables, for --gids. */

@@ -123,6 +123,29 @@ static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
     }
 }
 
+/* Puts "receives at most 35 Gb/s (9 % of the median)". */
+static void put_flow(struct ni_text *t, const char *verb, struct ni_flow flow)
+{
+    ni_putf(t, "%s at most ", verb);
+    ni_put_speed(t, flow.mbps);
+    ni_putf(t, " Gb/s (%lld %% of the median)", (long long)flow.percent);
+}
+
+/* Puts what the rail does in the direction that is slow, or in both. */
+static void put_flows(struct ni_text *t, const struct ni_rail_tally *y)
+{
+    enum { NORMAL = 90 }; /* percent of the median */
+    const bool sends = y->send.percent < NORMAL, receives = y->receive.percent < NORMAL;
+
+    if (sends || !receives)
+        put_flow(t, "sends", y->send);
+    ni_put(t, sends == receives ? " and " : "");
+    if (receives || !sends)
+        put_flow(t, "receives", y->receive);
+    if (sends != receives)
+        ni_putf(t, "; %s is normal", sends ? "receiving" : "sending");
+}
+
 /* Puts how slow the rail is. A pod that is slow on several rails answers for the slowest, the first
    of equal ones. */
 static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail)
@@ -137,8 +160,7 @@ static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank,
         if (slow[r] && ni_least_percent(other) < ni_least_percent(y) + (r < rail))
             return;
     }
-    ni_putf(t, "sends at most %lld %% and receives at most %lld %% of the median",
-            (long long)y->send.percent, (long long)y->receive.percent);
+    put_flows(t, y);
     if (memchr(slow, 1, job->n_rail)) {
         ni_put(t, "; slow, too: ");
         ni_put_numbers(t, "rail", slow, job->n_rail, 1);
