@@ -138,6 +138,8 @@ void ni_flow_decide(struct ni_context *ctx)
     const unsigned gathers = ni_verb_of(ctx->program, ctx->verb)->gathers;
     const bool preflight = policy->preflight != NI_DEMAND_OFF;
     const bool all = (gathers & NI_GATHER_ALL) != 0 || preflight;
+    /* the picture shows HCAs for which the IOMMU translates */
+    const bool draws = ctx->verb == NI_VERB_TOPO && ctx->options.svg;
     const bool nccl = ni_tries(&ctx->options, NI_TRY_NCCL);
     const struct ni_ask ask = {
         .hcas = policy->hcas,
@@ -149,8 +151,8 @@ void ni_flow_decide(struct ni_context *ctx)
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0 || nccl,
         .gpu_facts = policy->gpu_map,
         .all = all,
-        .health =
-            (gathers & NI_GATHER_HEALTH) != 0 || preflight || policy->selftest != NI_DEMAND_OFF,
+        .health = (gathers & NI_GATHER_HEALTH) != 0 || preflight || draws ||
+                  policy->selftest != NI_DEMAND_OFF,
         .image = (gathers & NI_GATHER_IMAGE) != 0 || nccl,
         .drivers = ni_tries(&ctx->options, NI_TRY_IMAGE),
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,

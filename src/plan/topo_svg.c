@@ -22,7 +22,7 @@
 
 enum {
     LEFT = 24,
-    TOP = 96,
+    TOP = 104,
     ROW = 26,
     HIGH = 22, /* of a row's box */
     NUMA_WIDE = 74,
@@ -193,6 +193,25 @@ static void put_port_words(struct ni_text *t, const struct ni_view *view, const 
         ni_putf(t, " %s", netdev.buf);
 }
 
+/* Returns true if the IOMMU translates what this HCA would read and write of a GPU, as doctor's check
+   iommu.type finds it: with NVLink-C2C a GPU has another way to memory. */
+static bool is_translated(const struct ni_view *view, const struct ni_hca *hca)
+{
+    const struct ni_inventory *inv = view->inv;
+
+    return inv->n_gpu > 0 && !inv->gdr.c2c && hca->has_bdf && ni_is_allocated(hca) &&
+           ni_has_prefix(hca->iommu.type, "DMA");
+}
+
+static bool is_any_translated(const struct ni_view *view)
+{
+    for (unsigned i = 0; i < ni_count_shown_hcas(view); i++) {
+        if (is_translated(view, &view->inv->hca[i]))
+            return true;
+    }
+    return false;
+}
+
 /* Puts "mlx5_6 port 1: 400G RoCE net1, 0000:03:00.2, chosen". If only some of its ports are chosen,
    the word stands beside each port. */
 static void put_hca_words(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca)
@@ -219,6 +238,8 @@ static void put_hca_words(struct ni_text *t, const struct ni_view *view, const s
         ni_put(t, chosen > 0 ? ", chosen" : ", left out");
     if (chosen == 0 && hca->n_port > 0 && view->plan->port[hca->first_port].why[0])
         ni_putf(t, ": %s", view->plan->port[hca->first_port].why);
+    if (is_translated(view, hca))
+        ni_put(t, "; the IOMMU translates");
 }
 
 static void put_gpu_words(struct ni_text *t, const struct ni_gpu *gpu, int number)
@@ -256,6 +277,8 @@ static const char *box_style(const struct ni_view *view, const struct row *row)
 {
     if (row->hca < 0)
         return "fill=\"#d5e8c8\" stroke=\"#6a9a4a\"";
+    if (is_translated(view, &view->inv->hca[row->hca]))
+        return "fill=\"#fbd5d5\" stroke=\"#c00000\" stroke-width=\"2\"";
     if (count_chosen(view, &view->inv->hca[row->hca]) > 0)
         return "fill=\"#9ed2f3\" stroke=\"#2b7bb0\"";
     if (ni_is_allocated(&view->inv->hca[row->hca]))
@@ -407,8 +430,12 @@ static void put_where(struct ni_text *t, const struct ni_view *view)
     ni_put_now(t);
 }
 
-static void put_picture_legend(struct ni_text *out, bool flat)
+static void put_picture_legend(struct ni_text *out, const struct ni_view *view, bool flat)
 {
+    if (is_any_translated(view))
+        ni_put_svg_text(out, LEFT, 90,
+                        "Red: the IOMMU translates. GPUDirect RDMA fails or is very slow there: "
+                        "nccl-init explain iommu.translated");
     ni_put_svg_text(
         out, LEFT, 72,
         flat ? "The PCI tree is flattened, as in a virtual machine: distances mean "
@@ -438,7 +465,7 @@ void ni_put_topo_svg(struct ni_text *out, const struct ni_view *view)
     ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     ni_put_svg_text(out, LEFT, 28, head.buf);
     ni_put_svg_text(out, LEFT, 48, where.buf);
-    put_picture_legend(out, flat);
+    put_picture_legend(out, view, flat);
     put_tree(out, &p);
     put_boxes(out, &p, view);
     if (!flat)

@@ -229,6 +229,18 @@ static void test_svg(void **state)
     assert_int_equal(count(text, "not the pod&#39;s</text>"), 2);
     assert_int_equal(count(text, ">NUMA 0</text>"), 1);
     assert_int_equal(count(text, "width=\"470\""), node.inv.n_gpu + node.inv.n_hca);
+    /* an IOMMU that translates stands in the box of the HCA, and in the legend */
+    assert_int_equal(count(text, "IOMMU"), 0);
+    node.inv.hca[0].has_bdf = true;
+    ni_copy(node.inv.hca[0].iommu.type, sizeof(node.inv.hca[0].iommu.type), "DMA-FQ");
+    text = written(ni_put_topo_svg);
+    assert_int_equal(count(text, "; the IOMMU translates</text>"), 1);
+    assert_int_equal(count(text, "stroke=\"#c00000\""), 1);
+    assert_non_null(strstr(text, "iommu.translated</text>"));
+    node.inv.gdr.c2c = true;
+    assert_int_equal(count(written(ni_put_topo_svg), "IOMMU"), 0);
+    node.inv.gdr.c2c = false;
+    node.inv.hca[0].iommu.type[0] = '\0';
     /* the boxes are as wide as the longest words */
     ni_copy(node.inv.hca[0].name, sizeof(node.inv.hca[0].name),
             "a_name_of_sixty_letters_that_some_udev_rule_gave_to_a_device");
