@@ -40,9 +40,9 @@ static const struct ni_verb verbs[] = {
     {"env", NI_VERB_ENV, NI_EFFECT_FILE, ni_cmd_env, 0, NULL,
      "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read.",
      "  # write the settings for a shell, and read them\n"
-     "  nccl-init env -o /run/nccl/env.sh && . /run/nccl/env.sh\n"
+     "  nccl-init env -o /run/nccl-init/env.sh && . /run/nccl-init/env.sh\n"
      "  # write them for fileKeyRef of Kubernetes\n"
-     "  nccl-init env --format=k8s -o /run/nccl/env\n",
+     "  nccl-init env --format=k8s -o /run/nccl-init/env\n",
      "run, plan; docs/reference/usage.md", NULL},
     {"plan", NI_VERB_PLAN, NI_EFFECT_READS, ni_cmd_plan, NI_GATHER_ALL | NI_GATHER_IMAGE, NULL,
      "Shows each device found, whether it is chosen, each setting, and why.",

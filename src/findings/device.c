@@ -134,15 +134,15 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.tried.failed",
         .cost = NI_COST_FAILS,
         .user = "start with --gdr=off, or leave this HCA out (--hcas).",
-        .admin = "look up the step of the message in docs/guides/gpudirect.md: it says what that "
-                 "step needs of drivers and kernel.",
+        .admin = "the message names a step; docs/guides/gpudirect.md says which drivers and kernel "
+                 "it needs.",
     },
     {
         .number = NI_F_GDR_TRIED_LATE,
         .id = "gdr.tried.late",
         .cost = NI_COST_MAY_FAIL,
-        .user =
-            "run `nccl-init selftest --try=gpu` again; if it comes again, start with --gdr=off.",
+        .user = "run `nccl-init selftest --try=gpu` again; if the finding is there again, start "
+                "with --gdr=off.",
         .admin = "check relaxed ordering and the firmware of HCA and switches.",
     },
     {
@@ -171,15 +171,15 @@ const struct ni_finding_kind ni_device_findings[] = {
         .number = NI_F_GDR_UNTRIED,
         .id = "gdr.untried",
         .cost = NI_COST_IGNORED,
-        .user = "the message has the reason; try again in the pod of the job, where its GPUs are "
-                "free and nccl-init-try is beside nccl-init.",
+        .user = "read the reason in the message. Try again in the pod of the job, when its GPUs "
+                "are free, with nccl-init-try beside nccl-init.",
     },
     {
         .number = NI_F_GID_FAMILY_DIFFERS,
         .id = "gid.family.differs",
         .cost = NI_COST_MAY_FAIL,
-        .user = "run `nccl-init plan` in another pod: if its rails have the same families, all is "
-                "well.",
+        .user = "run `nccl-init plan` in another pod: if its rails have the same families, nothing "
+                "is wrong.",
         .admin = "give the rail the IPv4 address that it lacks (IPAM).",
         .command = "Run: nccl-init plan --gids{root}",
     },
@@ -273,7 +273,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .number = NI_F_GPU_NUMA_OTHERS,
         .id = "gpu.numa.others",
         .cost = NI_COST_NOTHING,
-        .note = "Nothing to do for this pod; a job with a pod of both kinds needs "
+        .note = "Nothing to do for this pod. If a pod of the job has GPUs of both kinds, set "
                 "NCCL_CUMEM_HOST_ENABLE=0 on all its ranks.",
         .admin = "populate the memory channels, or let the firmware make one NUMA node of each "
                  "socket.",
@@ -282,7 +282,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .number = NI_F_HCA_ERRORS_LINK,
         .id = "hca.errors.link",
         .cost = NI_COST_MAY_FAIL,
-        .admin = "check the cable and the switch port; numbers that grow mean a failing link.",
+        .admin = "check the cable and the switch port. If the numbers grow, the link is failing.",
         .command = "In the pod: grep . /sys/class/infiniband/{hca}/ports/{port}/counters/*",
     },
     {
@@ -415,8 +415,8 @@ const struct ni_finding_kind ni_device_findings[] = {
         .number = NI_F_IB_PKEY_LIMITED,
         .id = "ib.pkey.limited",
         .cost = NI_COST_MAY_FAIL,
-        .user = "set NCCL_IB_PKEY to the index of the full member if the job runs in that "
-                "partition, in all pods alike.",
+        .user = "if the job runs in that partition, set NCCL_IB_PKEY in all pods to the index of "
+                "the full member.",
         .command = "In the pod: grep . /sys/class/infiniband/{hca}/ports/{port}/pkeys/*",
     },
     {

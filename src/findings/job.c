@@ -11,7 +11,8 @@ const struct ni_finding_kind ni_job_findings[] = {
         .number = NI_F_JOB_CPU_DIFFERS,
         .id = "job.cpu.differs",
         .cost = NI_COST_MAY_FAIL,
-        .user = "run the job on one kind of CPU; NCCL tunes itself by it, and may hang otherwise.",
+        .user = "run the job on one kind of CPU. NCCL tunes itself by the CPU, and with two kinds "
+                "it may hang.",
     },
     {
         .number = NI_F_JOB_GID_SAME,
@@ -66,7 +67,8 @@ const struct ni_finding_kind ni_job_findings[] = {
         .number = NI_F_JOB_MTU_DIFFERS,
         .id = "job.mtu.differs",
         .cost = NI_COST_MAY_FAIL,
-        .admin = "set one MTU on all interfaces of the rail, and at least that on the switch.",
+        .admin =
+            "set the same MTU on all interfaces of the rail, and on the switch at least as much.",
     },
     {
         .number = NI_F_JOB_NEIGHBOUR_WRONG,
@@ -114,7 +116,7 @@ const struct ni_finding_kind ni_job_findings[] = {
         .cost = NI_COST_FAILS,
         .admin_first = true,
         .admin = "make all ports of the rail full members of one partition.",
-        .user = "NCCL_IB_PKEY is an index; set it so that it leads to one P_Key in all pods.",
+        .user = "set NCCL_IB_PKEY, an index, in each pod so that all pods use the same P_Key.",
     },
     {
         .number = NI_F_JOB_POD_LOST,
@@ -127,9 +129,8 @@ const struct ni_finding_kind ni_job_findings[] = {
         .number = NI_F_JOB_POD_SLOW,
         .id = "job.pod.slow",
         .cost = NI_COST_DEMAND,
-        .user =
-            "give the pod more processors, or no limit of them (resources.limits.cpu); see what "
-            "else runs on its node.",
+        .user = "give the pod more processors, or remove their limit (resources.limits.cpu). Look "
+                "what else runs on its node.",
     },
     {
         .number = NI_F_JOB_RAIL_ALL,

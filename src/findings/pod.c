@@ -49,7 +49,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .cost = NI_COST_RDMA,
         .user = "install an rdma-core in the image that fits the node's driver (`modinfo` and the "
                 "NIC's release notes name it), or mount the node's libibverbs and providers.",
-        .admin = "or install the driver for which the image was made.",
+        .admin = "install the driver for which the image was made, if the image cannot change.",
         .command = "Run: nccl-init plan --all{root}",
     },
     {
@@ -65,8 +65,8 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .number = NI_F_IMAGE_NCCL_FAILED,
         .id = "image.nccl.failed",
         .cost = NI_COST_FAILS,
-        .user = "do what the finding says that is named as the cause; without one, run the command "
-                "with NCCL_DEBUG=INFO, and `nccl-init log` on its output.",
+        .user = "the message may name a finding as the cause: do what that one says. Otherwise run "
+                "the command with NCCL_DEBUG=INFO, and `nccl-init log` on its output.",
     },
     {
         .number = NI_F_IMAGE_NCCL_PLUGIN,
@@ -79,8 +79,8 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .id = "image.nccl.sums",
         .cost = NI_COST_FAILS,
         .note = "Start no job on this node: its results would be wrong.",
-        .user = "try again with NCCL_NET_GDR_LEVEL=LOC: sums that are right then point to "
-                "GPUDirect RDMA.",
+        .user = "try again with NCCL_NET_GDR_LEVEL=LOC. If the sums are right then, GPUDirect RDMA "
+                "is at fault.",
         .admin = "check the GPU (`dcgmi diag`), ACS and IOMMU, and drain the node meanwhile.",
     },
     {
@@ -104,7 +104,7 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .cost = NI_COST_RDMA,
         .user =
             "install the package with the providers (Debian, Ubuntu: ibverbs-providers; Fedora, "
-            "RHEL: libibverbs) in the image, of an rdma-core that knows this NIC, or mount the "
+            "RHEL: libibverbs) in the image, from an rdma-core that knows this NIC, or mount the "
             "node's libibverbs and providers.",
         .command = "Run: nccl-init plan --all{root}",
     },

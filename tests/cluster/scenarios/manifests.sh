@@ -44,14 +44,6 @@ done < <(grep ': no definition of this kind: ' "$tmp/judged")
 api twins "$tmp"/all/*.yaml >"$tmp/twins" || fail "broken twins" "they cannot be judged"
 same "with a field too many each is refused" "refused: $accepted" "$(cat "$tmp/twins")"
 
-# ---- README's pod --------------------------------------------------------------------------------------------------------
-
-mkdir "$tmp/more"
-readme_pod >"$tmp/more/readme.yaml"
-matches "README: has a pod" "*kind: Pod*" "$(cat "$tmp/more/readme.yaml")"
-api apply "$tmp"/more/*.yaml >"$tmp/judged" || fail "README" "it cannot be judged"
-same "README: the pod is accepted" "readme Pod/rdma-test: accepted" "$(cat "$tmp/judged")"
-
 # ---- more pods in place ----------------------------------------------------------------------------------------------
 
 # A StatefulSet grows where it is; a Job has to be deleted first.
