@@ -243,13 +243,13 @@ static const struct ni_option common_options[] = {
     {
         .name = "svg",
         .group = NI_GROUP_OUTPUT,
-        .verbs = NI_VERB_RUN | NI_VERB_TOPO | NI_VERB_PREFLIGHT,
+        .verbs = NI_VERB_RUN | NI_VERB_TOPO | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT,
         .traits = A_FILE,
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, svg),
-        .help = "also draw a picture in FILE: the PCI tree (topo), or all pods and rails "
-                "(preflight, in pod 0)",
+        .help = "also draw a picture in FILE: the PCI tree (topo), GPUs by HCAs (selftest "
+                "--try=gpu), or all pods and rails (preflight, in pod 0)",
     },
     {
         .name = "log-level",

@@ -284,20 +284,6 @@ static void put_pod_rows(struct ni_text *out, const struct ni_job *job, const st
 
 enum { LETTERS = 110 /* of a line of the sentence */, MOST_LINES = 12 };
 
-/* Returns the length of the next line of the sentence: up to a blank, if one is near. */
-static size_t next_line(const char *rest)
-{
-    size_t n = strlen(rest);
-
-    if (n <= LETTERS)
-        return n;
-    for (n = LETTERS; n > LETTERS / 2; n--) {
-        if (rest[n] == ' ')
-            return n;
-    }
-    return LETTERS;
-}
-
 /* Puts the sentence, in lines; the first word, the verdict, has its colour. Returns the number of
    lines. out NULL: only counts them. */
 static unsigned put_sentence(struct ni_text *out, const char *sentence, enum ni_outcome outcome)
@@ -307,7 +293,7 @@ static unsigned put_sentence(struct ni_text *out, const char *sentence, enum ni_
     unsigned lines = 0;
 
     while (*rest && lines < MOST_LINES) {
-        const size_t n = next_line(rest);
+        const size_t n = ni_svg_line(rest, LETTERS);
         struct ni_text line = NI_TEXT(4 * LETTERS + 8);
 
         ni_put_quoted(&line, rest, n, n);

@@ -373,7 +373,7 @@ static bool is_same_kind(const struct ni_work *w, const struct ni_gpu_pair *a,
            x->mbps.known == y->mbps.known && x->mbps.v == y->mbps.v;
 }
 
-static int64_t rate_of(const struct ni_gpu_pair *p)
+int64_t ni_gpu_pair_rate(const struct ni_gpu_pair *p)
 {
     const int64_t in = p->told.in_mbps, out = p->told.out_mbps;
 
@@ -391,8 +391,8 @@ static int64_t median_of(const struct ni_work *w, const struct ni_gpu_trial *all
     for (unsigned i = 0; i < all->n; i++) {
         const struct ni_gpu_pair *q = &all->pair[i];
 
-        if (q->verdict == NI_GPU_PASSED && rate_of(q) > 0 && is_same_kind(w, p, q))
-            rate[n++] = rate_of(q);
+        if (q->verdict == NI_GPU_PASSED && ni_gpu_pair_rate(q) > 0 && is_same_kind(w, p, q))
+            rate[n++] = ni_gpu_pair_rate(q);
     }
     if (n < LEAST)
         return 0;
@@ -407,11 +407,12 @@ static void find_slow(const struct judging *g)
         const int64_t median = median_of(g->w, g->all, p);
         struct ni_text subject = NI_TEXT(96), rate = NI_TEXT(48), usual = NI_TEXT(48);
 
-        if (p->verdict != NI_GPU_PASSED || rate_of(p) == 0 || 2 * rate_of(p) >= median)
+        if (p->verdict != NI_GPU_PASSED || ni_gpu_pair_rate(p) == 0 ||
+            2 * ni_gpu_pair_rate(p) >= median)
             continue;
         p->slow = true;
         put_pair(&subject, g->w, p);
-        ni_put_speed(&rate, rate_of(p));
+        ni_put_speed(&rate, ni_gpu_pair_rate(p));
         ni_put_speed(&usual, median);
         ni_report(g->w->f, NI_F_GDR_TRIED_SLOW, subject.buf,
                   "%s Gb/s to or from GPU memory, and %s is the median of pairs as near", rate.buf,

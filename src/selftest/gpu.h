@@ -79,6 +79,14 @@ void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all);
 /* Returns whether all pairs passed, for a verdict; *how: how many. With no GPU there is nothing that
    could fail. all NULL: the trial could not be made. */
 bool ni_gpus_pass(const struct ni_gpu_trial *all, struct ni_text *how);
+/* Returns the lower of both rates, in Mb/s; 0: they were not measured. */
+int64_t ni_gpu_pair_rate(const struct ni_gpu_pair *p);
+/* Lists the ports of the pairs, in their order. Returns their number. */
+unsigned ni_list_gpu_ports(const struct ni_gpu_trial *all, int ports[NI_MAX_CHOSEN]);
+/* Returns the pair; NULL: there is none. */
+const struct ni_gpu_pair *ni_find_gpu_pair(const struct ni_gpu_trial *all, int gpu, int port);
+/* Puts Mb/s as GB/s: "48.9", below 1 "0.08"; "?": not known. */
+void ni_put_gigabytes(struct ni_text *t, int64_t mbps);
 /* Puts the matrix: a row for each GPU, a column for each port. */
 void ni_put_gpu_trial(struct ni_text *out, const struct ni_view *view,
                       const struct ni_gpu_trial *all);

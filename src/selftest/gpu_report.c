@@ -61,8 +61,7 @@ bool ni_gpus_pass(const struct ni_gpu_trial *all, struct ni_text *how)
 
 /* ---- the matrix ---- */
 
-/* Lists the ports of the pairs, in their order. Returns their number. */
-static unsigned list_ports(const struct ni_gpu_trial *all, int ports[NI_MAX_CHOSEN])
+unsigned ni_list_gpu_ports(const struct ni_gpu_trial *all, int ports[NI_MAX_CHOSEN])
 {
     unsigned n = 0;
 
@@ -77,7 +76,7 @@ static unsigned list_ports(const struct ni_gpu_trial *all, int ports[NI_MAX_CHOS
     return n;
 }
 
-static const struct ni_gpu_pair *find_pair(const struct ni_gpu_trial *all, int gpu, int port)
+const struct ni_gpu_pair *ni_find_gpu_pair(const struct ni_gpu_trial *all, int gpu, int port)
 {
     for (unsigned i = 0; i < all->n; i++) {
         if (all->pair[i].gpu == gpu && all->pair[i].port == port)
@@ -86,13 +85,16 @@ static const struct ni_gpu_pair *find_pair(const struct ni_gpu_trial *all, int g
     return NULL;
 }
 
-/* Puts Mb/s as GB/s: "48.9". */
-static void put_gigabytes(struct ni_text *t, int64_t mbps)
+void ni_put_gigabytes(struct ni_text *t, int64_t mbps)
 {
+    enum { GIGABYTE = 8000 };
     const long long tenths = (long long)(mbps + 400) / 800;
+    const long long hundredths = (long long)(mbps + 40) / 80;
 
     if (mbps <= 0)
         ni_put(t, "?");
+    else if (mbps < GIGABYTE)
+        ni_putf(t, "%lld.%02lld", hundredths / 100, hundredths % 100);
     else
         ni_putf(t, "%lld.%lld", tenths / 10, tenths % 10);
 }
@@ -102,9 +104,9 @@ static void put_cell(struct ni_text *t, const struct ni_gpu_pair *p)
     switch (p->verdict) {
     case NI_GPU_PASSED:
     case NI_GPU_LATE:
-        put_gigabytes(t, p->told.in_mbps);
+        ni_put_gigabytes(t, p->told.in_mbps);
         ni_put(t, "/");
-        put_gigabytes(t, p->told.out_mbps);
+        ni_put_gigabytes(t, p->told.out_mbps);
         if (p->verdict == NI_GPU_LATE)
             ni_put(t, " late");
         if (p->slow)
@@ -164,7 +166,7 @@ void ni_put_gpu_trial(struct ni_text *out, const struct ni_view *view,
     const long long ms = (long long)all->took_ms;
     struct ni_text head = NI_TEXT(NI_MAX_CHOSEN * 80);
     int ports[NI_MAX_CHOSEN];
-    const unsigned n = list_ports(all, ports);
+    const unsigned n = ni_list_gpu_ports(all, ports);
 
     if (all->n == 0)
         return;
@@ -182,7 +184,7 @@ void ni_put_gpu_trial(struct ni_text *out, const struct ni_view *view,
 
         ni_put(t, ni_bdf_text(view->inv->gpu[all->gpu[g]].bdf, bdf));
         for (unsigned i = 0; i < n; i++) {
-            const struct ni_gpu_pair *p = find_pair(all, all->gpu[g], ports[i]);
+            const struct ni_gpu_pair *p = ni_find_gpu_pair(all, all->gpu[g], ports[i]);
 
             ni_cell(t);
             if (p)

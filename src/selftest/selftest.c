@@ -29,6 +29,7 @@
 #include "rail/task.h"
 #include "rules/require.h"
 #include "selftest/gpu.h"
+#include "selftest/gpu_svg.h"
 #include "selftest/image.h"
 #include "selftest/nccl.h"
 #include "selftest/report.h"
@@ -249,6 +250,22 @@ static void free_trials(struct ni_selftest *all)
     free(all->nccl);
 }
 
+/* Writes the picture of --svg. 0, or an exit status. Without pairs there is none. */
+static int draw(struct ni_context *ctx, const struct ni_view *view, const struct ni_gpu_trial *gpu)
+{
+    if (!gpu || gpu->n == 0) {
+        ni_say(ctx, NI_LOG_WARN, "--svg: no picture: no pair of a GPU and an HCA was tried%s",
+               gpu ? "" : " (--try=gpu)");
+        return 0;
+    }
+    struct ni_text picture = ni_long_text();
+    ni_put_gpu_svg(&picture, view, gpu);
+    ctx->options.output = ctx->options.svg;
+    const int status = ni_print_long(ctx, &picture);
+    ctx->options.output = NULL;
+    return status;
+}
+
 int ni_cmd_selftest(struct ni_context *ctx)
 {
     struct ni_selftest all;
@@ -267,6 +284,10 @@ int ni_cmd_selftest(struct ni_context *ctx)
     }
     all.bad = ni_exit_status(ctx) != 0;
     view = ni_flow_view(ctx);
+    if (ctx->options.svg && draw(ctx, &view, all.gpu) != 0) {
+        free_trials(&all);
+        return NI_EXIT_FAILED;
+    }
     text = ni_long_text();
     if (ctx->options.json)
         ni_put_selftest_json(&text, &view, &all);

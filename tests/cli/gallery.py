@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests/tools"))
 import moving  # noqa: E402 (its folder is known only now)
 import terminal  # noqa: E402
 
-JOB = pathlib.Path.cwd() / os.environ.get("NCCL_INIT_TOOLS", PROGRAM.parent / "tests") / "job"
+TOOLS = pathlib.Path.cwd() / os.environ.get("NCCL_INIT_TOOLS", PROGRAM.parent / "tests")
 PAGE = ROOT / "docs/start/gallery.md"
 PICTURES = ROOT / "docs/pictures"
 
@@ -41,13 +41,15 @@ def screen(words, env, before=""):
 
 def preflight(case, form):
     """The report of pods that a case plays (tests/preflight/run)."""
-    return subprocess.run([JOB, f"tests/preflight/{case}/case", form], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return subprocess.run([TOOLS / "job", f"tests/preflight/{case}/case", form], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def others():
     """(name, content) of each picture that is of no one node."""
     yield "preflight.svg", moving.picture(json.loads(preflight("picture", "json")))
     yield "preflight-report.svg", preflight("slow-many", "svg")
+    words = [TOOLS / "trial", "tests/nodes/hgx-ib.tree", "tests/try/recorded/hgx-ib", "svg"]
+    yield "gpu-memory.svg", subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     yield "log.svg", screen(["log", "tests/log/ib-memlock/0.log", "tests/log/ib-memlock/1.log"], {"COLUMNS": "100"})
     words = ["doctor", "--root", "tests/nodes/gid-sparse-4.tree"]
     env = environment("user-gid-wrong")

@@ -112,6 +112,12 @@ same "... and the advice once" "1 1" "$(echo "$out" | grep -c "require.selftest:
 same "JSON: each line an object" "$(wc -l <err)" "$(grep -c '^{.*}$' err)"
 matches "JSON: termination log" '{*"message": "command not started: --selftest=require, but *}' "$(head -n 1 log)"
 
+# ---- the picture of GPU memory ---------------------------------------------------------------
+
+"$bin" selftest --svg="$dir/none.svg" >out 2>err
+matches "--svg without --try=gpu: said" "*warning: --svg: no picture: no pair of a GPU and an HCA was tried (--try=gpu)*" "$(cat err)"
+same "... and no file is written" no "$([ -e "$dir/none.svg" ] && echo yes || echo no)"
+
 # ---- what the command gets -------------------------------------------------------------------
 
 # The same with and without; a child that is left would be the command's.

@@ -88,6 +88,10 @@ gpu='selftest --try=gpu'
     tried 1 "wrong in one buffer" "gdr.tried.bytes: * step \`host-to-gpu\` by dma-buf: $wrong" CUDA_FAULT=first -- $gpu
     tried 0 "a library's banner" "2 of 2 pairs" CUDA_FAULT=banner -- $gpu
 
+    tried 1 "the picture" "" CUDA_FAULT=swap@0000:43:00.0 -- $gpu --svg="$dir/picture.svg"
+    matches "has a way and rates, and the wrong bytes" "*>dma-buf</text>*>WRONG</text>*>at 12288</text>*</svg>" "$(cat "$dir/picture.svg")"
+    tried 1 "it cannot be written" "error: $dir/no/picture.svg: ENOENT" CUDA_FAULT=swap -- $gpu --svg="$dir/no/picture.svg"
+
     # before a command
     tried 0 "the command starts as decided" "self-test: GPU memory: 2 of 2 pairs of GPU and port passed*NCCL_NET_GDR_LEVEL=PXB" -- --try=gpu -- env
     tried 0 "wrong bytes switch it off" "wrong bytes, so GPUDirect RDMA is switched off: NCCL_NET_GDR_LEVEL=LOC*NCCL_NET_GDR_LEVEL=LOC" \

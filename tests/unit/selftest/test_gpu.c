@@ -13,6 +13,7 @@
 #include "print/layout.h"
 #include "rules/decide.h"
 #include "selftest/gpu.h"
+#include "selftest/gpu_svg.h"
 #include "system/helper.h"
 #include <jansson.h>
 
@@ -364,6 +365,46 @@ static void test_hostile(void **state)
          "out=400000\n"                                                                     \
          "end\n"
 
+static unsigned count_of(const char *text, const char *what)
+{
+    unsigned n = 0;
+
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+        n++;
+    return n;
+}
+
+/* The picture: the rates and the way, or what went wrong, and below why. */
+static void test_svg(void **state)
+{
+    struct ni_text out = ni_long_text();
+    const struct ni_view view = {
+        .inv = &node.inv, .plan = &node.plan, .findings = &node.findings, .root = "/"};
+
+    (void)state;
+    judge(GPUS
+          "pair 0 host-to-gpu way=peermem wrong=8192 of=1048576 first=12288 holds=20480\n" SECOND);
+    ni_put_gpu_svg(&out, &view, &all);
+    assert_true(ni_has_prefix(out.buf, "<svg xmlns="));
+    assert_string_equal(out.buf + out.len - 7, "</svg>\n");
+    assert_int_equal(count_of(out.buf, "<g"), count_of(out.buf, "</g>"));
+    assert_non_null(strstr(out.buf, ">48.9 / 48.6</text>"));
+    assert_non_null(strstr(out.buf, ">dma-buf</text>"));
+    assert_non_null(strstr(out.buf, "<g fill=\"#ffffff\"><title>0000:04:00.0 mlx5_6/1: WRONG"));
+    assert_non_null(strstr(out.buf, ">at 12288</text>"));
+    assert_non_null(strstr(out.buf, ">0000:04:00.0 mlx5_6/1: step `host-to-gpu` by peermem: 8192"));
+    assert_int_equal(count_of(out.buf, "#c00000\" stroke=\"#c00000\""),
+                     2); /* its cell, the legend */
+    out.len = 0;
+    judge(GPUS "pair 0 register way=dma-buf err=12\npair 1 open err=13\nend\n");
+    ni_put_gpu_svg(&out, &view, &all);
+    assert_non_null(strstr(out.buf, ">failed</text>"));
+    assert_non_null(strstr(out.buf, ">register</text>"));
+    assert_non_null(strstr(out.buf, ">not tried</text>"));
+    assert_non_null(strstr(out.buf, ">open</text>"));
+    ni_free_text(&out);
+}
+
 /* A pair below half of the median of its kind is slow; of two of a kind it is not known which. */
 static void test_slow(void **state)
 {
@@ -414,14 +455,14 @@ static void test_matrix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_pairs, begin),     cmocka_unit_test_setup(test_wrong, begin),
-        cmocka_unit_test_setup(test_failed, begin),    cmocka_unit_test_setup(test_late, begin),
-        cmocka_unit_test_setup(test_untried, begin),   cmocka_unit_test_setup(test_contexts, begin),
-        cmocka_unit_test_setup(test_deadline, begin),  cmocka_unit_test_setup(test_hostile, begin),
-        cmocka_unit_test_setup(test_left, begin),      cmocka_unit_test_setup(test_in_use, begin),
-        cmocka_unit_test_setup(test_slow, begin),      cmocka_unit_test_setup(test_matrix, begin),
-        cmocka_unit_test_setup(test_left_out, begin),  cmocka_unit_test_setup(test_limit, begin),
-        cmocka_unit_test_setup(test_arguments, begin),
+        cmocka_unit_test_setup(test_pairs, begin),    cmocka_unit_test_setup(test_wrong, begin),
+        cmocka_unit_test_setup(test_failed, begin),   cmocka_unit_test_setup(test_late, begin),
+        cmocka_unit_test_setup(test_untried, begin),  cmocka_unit_test_setup(test_contexts, begin),
+        cmocka_unit_test_setup(test_deadline, begin), cmocka_unit_test_setup(test_hostile, begin),
+        cmocka_unit_test_setup(test_left, begin),     cmocka_unit_test_setup(test_in_use, begin),
+        cmocka_unit_test_setup(test_svg, begin),      cmocka_unit_test_setup(test_slow, begin),
+        cmocka_unit_test_setup(test_matrix, begin),   cmocka_unit_test_setup(test_left_out, begin),
+        cmocka_unit_test_setup(test_limit, begin),    cmocka_unit_test_setup(test_arguments, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
