@@ -24,15 +24,14 @@
 /* ---- which ports ---- */
 
 /* Returns the ports nearest to a GPU whose HCAs open, by the PCI tree: where NCCL places an HCA
-   does not matter to other libraries. If none of these is asked for, only ports with the fastest
-   path count, as for NCCL. None if an HCA whose distance is not known might be nearer,
+   does not matter to other libraries. nccl: only ports with the fastest path count. None if an HCA whose distance is not known might be nearer,
    or on the root bus, where the tree is flat. */
-static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
+static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, bool nccl,
+                              enum ni_distance *ret)
 {
     const struct ni_pci *pci = &w->inv->gpu[gpu].pci;
     const struct ni_taken *taken = &w->plan->taken[gpu];
-    const bool nccl = !(w->policy->targets & NI_FOR_BY_GPU) && taken->hca >= 0;
-    const uint32_t fast = nccl ? taken->as_fast : UINT32_MAX;
+    const uint32_t fast = nccl && taken->hca >= 0 ? taken->as_fast : UINT32_MAX;
     uint32_t bits = 0;
     bool unknown = false;
 
@@ -62,6 +61,14 @@ static uint32_t without_bad(const struct ni_work *w, unsigned gpu, uint32_t port
     return good != 0 ? good : ports;
 }
 
+uint32_t ni_bad_ports(const struct ni_work *w, unsigned gpu, uint32_t *near)
+{
+    enum ni_distance at;
+
+    *near = w->inv->gdr.gpus_lost ? 0 : nearest_ports(w, gpu, false, &at);
+    return *near & ~without_bad(w, gpu, *near);
+}
+
 /* Gives each GPU one of its nearest ports, the one that the fewest GPUs were given so far; then
    those of its nearest ports that no GPU was given. GPUs that are nearer to their ports choose
    first, since a GPU that is far from all has more to choose from. */
@@ -70,13 +77,14 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
     uint32_t near[NI_MAX_GPU], own[NI_MAX_GPU] = {0}, taken = 0;
     uint8_t n_given[NI_MAX_CHOSEN] = {0};
     enum ni_distance at[NI_MAX_GPU];
+    const bool nccl = !(w->policy->targets & NI_FOR_BY_GPU); /* no other library asks */
 
     if (w->inv->gdr.gpus_lost || w->plan->n_chosen == 0 ||
         !(w->policy->gpu_map || w->policy->targets & NI_FOR_BY_GPU))
         return;
     ni_want_numa(w);
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
-        near[g] = without_bad(w, g, nearest_ports(w, g, &at[g]));
+        near[g] = without_bad(w, g, nearest_ports(w, g, nccl, &at[g]));
     for (enum ni_distance d = NI_DIST_PIX; d <= NI_DIST_SYS; d++) {
         for (unsigned g = 0; g < w->inv->n_gpu; g++) {
             if (!near[g] || at[g] != d)

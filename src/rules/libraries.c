@@ -25,6 +25,9 @@ struct asked {
     /* ports as bits: all chosen ones; those of this process's GPU, or all; those for the present
        variable */
     uint32_t all, rank, ports;
+    /* those of `all` that no GPU is to use, as each that has them near found them slow or wrong when
+       they were tried; those that a GPU is not to use because of that; what `rank` lacks so */
+    uint32_t shunned, lacking, rank_lacks;
     bool is_rank; /* the GPU of this process is known */
     /* how that is known, or why not; "": no launcher started the process */
     struct ni_text rank_why;
@@ -105,6 +108,22 @@ static void put_index(const struct asked *a, struct ni_text *value, struct ni_te
     }
 }
 
+/* Puts that ports were left out because of a trial of GPU memory. */
+static void put_tried(const struct asked *a, uint32_t left_out, struct ni_text *why)
+{
+    const struct ni_gdr_tried *tried = &a->w->inv->gdr_tried;
+    uint32_t slow = 0, wrong = 0;
+
+    for (unsigned g = 0; g < a->w->inv->n_gpu; g++) {
+        slow |= tried->slow[g] & left_out;
+        wrong |= tried->wrong[g] & left_out;
+    }
+    if (slow && wrong)
+        ni_put(why, "; tried, and slow and wrong ones left out");
+    else if (slow || wrong)
+        ni_putf(why, "; tried, and %s ones left out", slow ? "slow" : "wrong");
+}
+
 /* ---- vLLM: one map for the pod, from which each worker takes its GPU's NIC ---- */
 
 /* Puts vLLM's map, GPU=NIC by PCI addresses. vLLM finds the HCA by the address of its function,
@@ -140,16 +159,6 @@ static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *
     }
 }
 
-/* Returns true if a port was left out because it was slow when it was tried. */
-static bool any_slow(const struct ni_work *w)
-{
-    bool any = false;
-
-    for (unsigned g = 0; g < w->inv->n_gpu; g++)
-        any = any || w->inv->gdr_tried.slow[g] != 0;
-    return any;
-}
-
 /* Decides the variables of vLLM. It puts the worker's NIC in front of a value that is set
    (set_worker_gpu_nic_mapping), so a value of the user stays as it is. It takes both variables or
    neither; empty ones are as good as unset (set_worker_net_device). */
@@ -177,9 +186,10 @@ static void decide_vllm(struct asked *a)
         ni_decide_value(a->w, vllm_selection, NULL, "vLLM takes it only together with the map");
         return;
     }
-    if (whole)
-        ni_put(&why, any_slow(a->w) ? "each GPU's own HCA; tried, and slow ones left out"
-                                    : "each GPU's own HCA");
+    if (whole) {
+        ni_put(&why, "each GPU's own HCA");
+        put_tried(a, a->lacking, &why);
+    }
     ni_decide_value(a->w, vllm_map, whole ? map.buf : NULL, "%s", why.buf);
     ni_decide_value(a->w, vllm_selection, ours.len ? ours.buf : NULL,
                     "vLLM sets it in each worker, from the map");
@@ -192,6 +202,7 @@ static void put_ucx_devices(const struct asked *a, struct ni_text *value, struct
     put_ports(a, value);
     if (value->len > 0) {
         ni_put(why, a->is_rank ? "the nearest to this process's GPU" : "the chosen ports");
+        put_tried(a, a->rank_lacks, why);
         if (a->rank_why.len > 0)
             ni_putf(why, "; %s", a->rank_why.buf);
     } else if (*a->w->plan->sockets) {
@@ -237,7 +248,10 @@ static void put_ucx_gdr(const struct asked *a, struct ni_text *value, struct ni_
 static void put_nvshmem_list(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     put_ports(a, value);
-    ni_put(why, value->len ? "the chosen ports" : "");
+    if (value->len == 0)
+        return;
+    ni_put(why, "the chosen ports");
+    put_tried(a, a->shunned, why);
 }
 
 /* Puts the text that the names of IBGDA's HCAs must contain; unset it is "mlx5" (NVSHMEM 3.4.5
@@ -374,21 +388,42 @@ static void check_override(const struct ni_work *w, const char *name)
               "%s sets it to `%s`, and NVSHMEM 3.6.5 and later takes that", e->file, theirs.buf);
 }
 
+/* Finds the ports that a trial of GPU memory takes out. A library that takes the nearest of a list by
+   itself has one list for all GPUs: a port that is good for one of them stays. */
+static void find_bad_ports(struct asked *a)
+{
+    const struct ni_gdr_tried *tried = &a->w->inv->gdr_tried;
+    uint32_t good = 0, any = 0, near;
+
+    for (unsigned g = 0; g < a->w->inv->n_gpu; g++)
+        any |= tried->slow[g] | tried->wrong[g];
+    for (unsigned g = 0; any && g < a->w->inv->n_gpu; g++) {
+        const uint32_t bad = ni_bad_ports(a->w, g, &near);
+
+        a->lacking |= bad;
+        good |= near & ~bad;
+    }
+    a->shunned = a->lacking & ~good;
+}
+
 /* Finds the ports of this process: those of its GPU, if a launcher gave it one; else all. */
 static void find_rank_ports(struct asked *a)
 {
     const struct ni_plan *plan = a->w->plan;
+    uint32_t near;
 
-    a->all = plan->n_chosen ? UINT32_MAX >> (32 - plan->n_chosen) : 0;
-    a->rank = a->all;
+    a->rank = a->all & ~a->shunned;
+    a->rank_lacks = a->shunned;
     if (!a->all || !(a->w->policy->targets & NI_FOR_BY_GPU))
         return;
     const int gpu = ni_rank_gpu(a->w, &a->rank_why);
     a->is_rank = gpu >= 0 && plan->gpu_ports[gpu];
-    if (a->is_rank)
+    if (a->is_rank) {
         a->rank = plan->gpu_ports[gpu];
-    else if (gpu >= 0)
+        a->rank_lacks = ni_bad_ports(a->w, (unsigned)gpu, &near);
+    } else if (gpu >= 0) {
         ni_put(&a->rank_why, ": which HCA is the nearest is not known");
+    }
 }
 
 /* Decides one variable, or says nothing of it (put_fn). */
@@ -397,7 +432,11 @@ static void decide_variable(struct asked *a, const struct variable *v)
     struct ni_text value = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON);
     const char *users = v->unless ? ni_user_value(a->w, v->unless) : NULL;
 
-    a->ports = v->whose & NI_FOR_BY_GPU ? a->rank : a->all;
+    a->ports = a->all;
+    if (v->whose & NI_FOR_BY_GPU)
+        a->ports = a->rank;
+    else if (v->whose == NI_FOR_NVSHMEM)
+        a->ports &= ~a->shunned;
     if (users && *users)
         ni_putf(&why, "%s is set", v->unless);
     else if (is_by_vllm(a, v->name))
@@ -417,6 +456,8 @@ void ni_rule_libraries(const struct ni_work *w)
     if (!(targets & ~(unsigned)NI_FOR_NCCL))
         return; /* the next structure costs some KiB to clear */
     struct asked a = {.w = w, .rank_why = NI_TEXT(NI_REASON / 2), .by_vllm = NI_TEXT(NI_VALUE)};
+    a.all = w->plan->n_chosen ? UINT32_MAX >> (32 - w->plan->n_chosen) : 0;
+    find_bad_ports(&a);
     find_rank_ports(&a);
     if (targets & NI_FOR_VLLM)
         decide_vllm(&a);

@@ -73,7 +73,7 @@ void ni_judge_gpus(const struct ni_work *w, const struct ni_helper_result *run,
    trial; NULL: no memory. */
 struct ni_gpu_trial *ni_try_gpus(struct ni_context *ctx, enum ni_pairs which, int64_t limit_ms);
 /* Lets the plan of the command follow what was tried: wrong bytes switch GPUDirect RDMA off where a
-   library has a switch, slow pairs leave the maps of --for. */
+   library has a switch, slow and wrong pairs leave the maps and lists of --for. */
 void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all);
 
 /* Returns whether all pairs passed, for a verdict; *how: how many. With no GPU there is nothing that

@@ -16,6 +16,7 @@
 static void place(struct ni_pci *pci, unsigned port, unsigned bus, int numa)
 {
     char chain[64];
+
     snprintf(chain, sizeof(chain), "0000:00:%02x.0 0000:%02x:00.0 0000:%02x:01.0 0000:%02x:00.0",
              port, 0x80 + port, 0x90 + port, bus);
     node_chain(pci, chain, numa);
@@ -25,6 +26,7 @@ static void place(struct ni_pci *pci, unsigned port, unsigned bus, int numa)
 static void gpu(unsigned port, int numa)
 {
     struct ni_gpu *g = &node.inv.gpu[node.inv.n_gpu++];
+
     g->bdf = (struct ni_bdf){0, (uint8_t)(0x40 + node.inv.n_gpu), 0, 0};
     snprintf(g->uuid, sizeof(g->uuid), "GPU-%u0000000-1111", node.inv.n_gpu - 1);
     place(&g->pci, port, g->bdf.bus, numa);
@@ -33,6 +35,7 @@ static void gpu(unsigned port, int numa)
 static void hca(unsigned port, int numa)
 {
     char name[16];
+
     snprintf(name, sizeof(name), "mlx5_%u", node.inv.n_hca);
     const int at = node_hca(name);
     node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWNER_POD, "net1");
@@ -43,13 +46,16 @@ static void hca(unsigned port, int numa)
 static void build(const char *what)
 {
     int numa = 0;
+
     node_reset(NULL);
     node.policy.gpu_map = true;
     node_addr("10.0.1.6", "net1");
     node_netdev("net1", true);
     for (; *what; what += 2) {
-        if (*what == ':')
-            numa = 1, what++;
+        if (*what == ':') {
+            numa = 1;
+            what++;
+        }
         if (*what == 'G')
             gpu((unsigned)what[1] - '0', numa);
         else
@@ -78,6 +84,7 @@ static void test_spread(void **state)
         {"G1G2H3H4:G5G6H7H8", {1, 2, 4, 8}},      /* two sockets */
         {"G1:G2H2", {1, 1}},                      /* SYS for one */
     };
+
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         build(cases[i].what);
@@ -194,6 +201,7 @@ static void test_rank(void **state)
         {"a", {"LOCAL_RANK=0", "HIP_VISIBLE_DEVICES=1", "ROCR_VISIBLE_DEVICES=3,2"}, 2},
         {"au", {"LOCAL_RANK=1", "CUDA_DEVICE_ORDER=PCI_BUS_ID"}, -1},
     };
+
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         build("G1G2G3G4H1H2H3H4");
@@ -255,6 +263,7 @@ static void test_map(void **state)
         {"H1H2", AS_IS, NULL, false},
         {"G1", AS_IS, NULL, false},
     };
+
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         build(cases[i].what);
@@ -273,9 +282,8 @@ static void test_map(void **state)
                        cases[i].map ? cases[i].map : "");
         assert_setting("VLLM_NIC_SELECTION_VARS", cases[i].map ? "rule" : "unset",
                        cases[i].map ? "UCX_NET_DEVICES:1" : "");
-        assert_string_equal(origin_text("UCX_NET_DEVICES"), cases[i].map          ? "unset"
-                                                            : node.inv.n_hca == 0 ? "none"
-                                                                                  : "rule");
+        const char *origin = node.inv.n_hca == 0 ? "none" : "rule";
+        assert_string_equal(origin_text("UCX_NET_DEVICES"), cases[i].map ? "unset" : origin);
         assert_true(!cases[i].map || !exported("UCX_MAX_HCA_PER_GPU"));
     }
 }
@@ -307,6 +315,68 @@ static void test_tried(void **state)
                        "tried: wrong bytes between GPU ") != NULL);
 }
 
+static void assert_reason(const char *name, const char *words)
+{
+    const struct ni_setting *s = ni_plan_get(&node.plan, name);
+
+    assert_non_null(s);
+    if (words)
+        assert_non_null(strstr(s->reason, words));
+    else
+        assert_null(strstr(s->reason, "tried"));
+}
+
+/* One list for all GPUs: a port that is bad for each GPU that has it near leaves it, one that is good for
+   another GPU stays. */
+static void test_tried_lists(void **state)
+{
+    static const char shmem[] = "NVSHMEM_HCA_LIST", ucx[] = "UCX_NET_DEVICES";
+
+    (void)state;
+    build("G1G1H1H1");
+    node.policy.targets = NI_FOR_NVSHMEM | NI_FOR_NIXL;
+    node_decide();
+    const char *both = ni_plan_get(&node.plan, shmem)->value;
+    char kept[64];
+    snprintf(kept, sizeof(kept), "%s", strchr(both, ',') + 1);
+    assert_reason(shmem, NULL);
+    assert_reason(ucx, NULL);
+    node.inv.gdr_tried.slow[0] = 1; /* the other GPU has it near, too, and found it good */
+    node_decide();
+    assert_non_null(strchr(ni_plan_get(&node.plan, shmem)->value, ','));
+    assert_reason(shmem, NULL);
+    node.inv.gdr_tried.slow[1] = 1;
+    node_decide();
+    assert_setting(shmem, "rule", kept);
+    assert_reason(shmem, "the chosen ports; tried, and slow ones left out");
+    assert_setting(ucx, "rule", kept);
+    assert_reason(ucx, "the chosen ports; tried, and slow ones left out");
+    node.inv.gdr_tried.slow[1] = 0;
+    node.inv.gdr_tried.wrong[1] = 1;
+    node_decide();
+    assert_setting(shmem, "rule", kept);
+    assert_reason(shmem, "tried, and slow and wrong ones left out");
+    node.inv.gdr_tried.wrong[1] = 3; /* no other is left for it */
+    node_decide();
+    assert_non_null(strchr(ni_plan_get(&node.plan, shmem)->value, ','));
+    assert_reason(shmem, NULL);
+}
+
+/* A process of one GPU: the list is that GPU's. */
+static void test_tried_rank(void **state)
+{
+    static const char ucx[] = "UCX_NET_DEVICES";
+
+    (void)state;
+    build("G1H1H1");
+    node.policy.targets = NI_FOR_NIXL;
+    node_env("LOCAL_RANK=0");
+    node.inv.gdr_tried.slow[0] = 2;
+    node_decide();
+    assert_null(strchr(ni_plan_get(&node.plan, ucx)->value, ','));
+    assert_reason(ucx, "the nearest to this process's GPU; tried, and slow ones left out");
+}
+
 static void test_prefix(void **state)
 {
     static const struct {
@@ -316,6 +386,7 @@ static void test_prefix(void **state)
         {{"roce12", "roce13"}, "rule", "roce"}, {{"rocep3s0", "rocep35s0"}, "rule", "rocep"},
         {{"mlx5_0", "roce0"}, "unset", ""},     {{"rail", "rail"}, "rule", "rail"},
     };
+
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         build("H1H2");
@@ -353,10 +424,12 @@ static void test_narrow_link(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread), cmocka_unit_test(test_doubts),
-        cmocka_unit_test(test_rank),   cmocka_unit_test(test_rank_index),
-        cmocka_unit_test(test_map),    cmocka_unit_test(test_tried),
-        cmocka_unit_test(test_prefix), cmocka_unit_test(test_narrow_link),
+        cmocka_unit_test(test_spread),      cmocka_unit_test(test_doubts),
+        cmocka_unit_test(test_rank),        cmocka_unit_test(test_rank_index),
+        cmocka_unit_test(test_map),         cmocka_unit_test(test_tried),
+        cmocka_unit_test(test_tried_lists), cmocka_unit_test(test_tried_rank),
+        cmocka_unit_test(test_prefix),      cmocka_unit_test(test_narrow_link),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
