@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Write images as one OCI archive, which containerd imports.
 
-usage: image.py ARCHIVE --name NAME[=WORD,...][@USER]... [--initrd FILE] [--path PATH] [DESTINATION=FILE]...
+usage: image.py ARCHIVE --name NAME[=WORD,...][@USER]... [--initrd FILE] [--path PATH] [--env NAME=VALUE]... [DESTINATION=FILE]...
 
-Each NAME is an image with these words as ENTRYPOINT, and this USER. All have the same layer: the tree of an initrd (uncompressed, without
-kernel modules), and these files, which can be executed.
+Each NAME is an image with these words as ENTRYPOINT, and this USER; all have these variables. All have the same layer: the
+tree of an initrd (uncompressed, without kernel modules), and these files, which can be executed.
 """
 
 # SPDX-License-Identifier: Apache-2.0
@@ -66,6 +66,7 @@ def main():
     parser.add_argument("--name", action="append", required=True)
     parser.add_argument("--initrd", type=pathlib.Path)
     parser.add_argument("--path", default="/usr/sbin:/usr/bin:/sbin:/bin")
+    parser.add_argument("--env", action="append", default=[])
     parser.add_argument("files", nargs="*")
     given = parser.parse_intermixed_args()
     files = {}
@@ -91,7 +92,11 @@ def main():
             config = {
                 "architecture": "amd64",
                 "os": "linux",
-                "config": {"Env": [f"PATH={given.path}"], "Entrypoint": words.split(",") if words else [], "User": user},
+                "config": {
+                    "Env": [f"PATH={given.path}", *given.env],
+                    "Entrypoint": words.split(",") if words else [],
+                    "User": user,
+                },
                 "rootfs": {"type": "layers", "diff_ids": [one["digest"]]},
             }
             manifest = {

@@ -79,9 +79,9 @@ spec:
 END
 bad_is_right=0
 # the page's other way, a patch, does not go together with the label
-page docs/start/workload.md '*inject": "conf"*' '*rollout status*' '* logs *' '* exec *'
-matches "the log of the init container" '*auto-detected RDMA*' "$(cat "$tmp"/said.*)"
-matches "the file" '*NCCL_IB_HCA==mlx5_*' "$(cat "$tmp"/said.*)"
+page docs/start/workload.md '*inject": "env"*' '*rollout status*' '* logs *' '* exec *'
+matches "the log of the init container" '*auto-detected RDMA*by fileKeyRef these win*' "$(cat "$tmp"/said.*)"
+matches "the variables" $'*\nNCCL_IB_HCA==mlx5_*' "$(cat "$tmp"/said.*)"
 page k8s/README.md '*logs trainer-0*' '*exec trainer-0*'
 page docs/start/workload.md '*rollout undo*' '*inject": null*'
 gone statefulset/trainer
@@ -124,9 +124,10 @@ page k8s/README.md '*exec *idle-0*'
 
 # ---- kubectl nccl-init: what a real API server and a real runtime answer (tests/k8s/plugin.sh has a stand-in) -----------------
 
-plugin() { NCCL_INIT=$program bash -c 'exec k8s/kubectl-nccl_init "$@"' plugin "$@" >"$tmp/plugin" 2>&1 </dev/null; }
+# kubectl itself says on standard error which container it takes
+plugin() { NCCL_INIT=$program bash -c 'exec k8s/kubectl-nccl_init "$@"' plugin "$@" >"$tmp/plugin" 2>"$tmp/plugin.said" </dev/null; }
 plugin plan -n default idle-0 --json && status=0 || status=$?
-matches "plugin: plan" '0 {*NCCL_IB_HCA*' "$status $(cat "$tmp/plugin")"
+same "plugin: plan, its output is JSON alone" '0 NCCL_IB_HCA' "$status $(jq -r '.settings[] | select(.name == "NCCL_IB_HCA").name' "$tmp/plugin")"
 plugin doctor idle-0 --brief && status=0 || status=$?
 matches "plugin: the verb's status" '1 *memlock*' "$status $(cat "$tmp/plugin")"
 create "a pod without the program" <<END
@@ -139,11 +140,11 @@ spec:
 END
 runs_soon bare
 plugin plan bare && status=0 || status=$?
-matches "plugin: no program" '3 *bare has no nccl-init*' "$status $(cat "$tmp/plugin")"
+matches "plugin: no program" '3 *bare has no nccl-init*' "$status $(cat "$tmp/plugin.said")"
 plugin plan bare --copy --json && status=0 || status=$?
 matches "plugin: copied" '0 {*settings*' "$status $(cat "$tmp/plugin")"
 plugin doctor nobody && status=0 || status=$?
-matches "plugin: no such pod" '3 *pods "nobody" not found*' "$status $(cat "$tmp/plugin")"
+matches "plugin: no such pod" '3 *pods "nobody" not found*' "$status $(cat "$tmp/plugin.said")"
 plugin log bare --json && status=0 || status=$?
 matches "plugin: log" '1 *log.pinned*' "$status $(cat "$tmp/plugin")"
 gone pod/idle-0 pod/pod-0 pod/bare
