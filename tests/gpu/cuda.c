@@ -103,8 +103,13 @@ int cuInit(unsigned flags)
         fflush(stdout);
     }
     snprintf(copy, sizeof copy, "%s", text ? text : "");
-    for (n_gpu = 0; (name = strsep(&rest, ",")) && *name && n_gpu < GPUS; n_gpu++)
+    n_gpu = 0;
+    name = strsep(&rest, ",");
+    while (name && *name && n_gpu < GPUS) {
         snprintf(names[n_gpu], sizeof names[n_gpu], "%.15s", name);
+        n_gpu++;
+        name = strsep(&rest, ",");
+    }
     return n_gpu > 0 ? 0 : NO_DEVICE;
 }
 
@@ -283,7 +288,8 @@ int cuMemcpyDtoH_v2(void *to, address from, size_t size)
 int cuMemGetHandleForAddressRange(void *handle, address at, size_t size, int type,
                                   unsigned long long flags)
 {
-    (void)type, (void)flags;
+    (void)type;
+    (void)flags;
     if (is("export"))
         return NOT_SUPPORTED;
     const int fd = memfd_create("dmabuf", MFD_CLOEXEC);
@@ -295,7 +301,8 @@ int cuMemGetHandleForAddressRange(void *handle, address at, size_t size, int typ
 
 int cuPointerSetAttribute(const void *value, int attribute, address at)
 {
-    (void)value, (void)attribute;
+    (void)value;
+    (void)attribute;
     return find(at) ? 0 : INVALID;
 }
 
