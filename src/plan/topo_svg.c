@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nccl_init/base.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
@@ -22,7 +23,7 @@
 
 enum {
     LEFT = 24,
-    TOP = 104,
+    TOP = 116,
     ROW = 26,
     HIGH = 22, /* of a row's box */
     NUMA_WIDE = 74,
@@ -331,17 +332,21 @@ static int reach(int from, int to)
     return far > FARTHEST ? FARTHEST : far;
 }
 
+/* Lines of neighbours may have to cross: each GPU's have a colour of their own (Okabe and Ito's, which
+   people tell apart who see no red or green). */
 static void put_tie(struct ni_text *out, const struct picture *p, int from, int to)
 {
+    static const char *const colours[] = {"#d55e00", "#0072b2", "#009e73", "#cc79a7"};
     const int x = (int)(p->box + p->box_wide), y1 = TOP + from * ROW + HIGH / 2,
               y2 = TOP + to * ROW + HIGH / 2;
     /* a curve goes three quarters of the way to its control points */
     const int control = x + reach(from, to) * 4 / 3;
 
     ni_putf(out,
-            "<path d=\"M%d %dC%d %d %d %d %d %d\" fill=\"none\" stroke=\"#d55e00\" "
+            "<path d=\"M%d %dC%d %d %d %d %d %d\" fill=\"none\" stroke=\"%s\" "
             "stroke-width=\"1.5\"/>\n",
-            x, y1, control, y1, control, y2, x, y2);
+            x, y1, control, y1, control, y2, x, y2,
+            colours[(unsigned)p->row[from].gpu % NI_COUNT(colours)]);
 }
 
 /* Puts the distances of a GPU's lines, and the HCAs to which they lead: "PXB mlx5_6, SYS mlx5_7".
@@ -433,15 +438,17 @@ static void put_where(struct ni_text *t, const struct ni_view *view)
 static void put_picture_legend(struct ni_text *out, const struct ni_view *view, bool flat)
 {
     if (is_any_translated(view))
-        ni_put_svg_text(out, LEFT, 90,
+        ni_put_svg_text(out, LEFT, 104,
                         "Red: the IOMMU translates. GPUDirect RDMA fails or is very slow there: "
                         "nccl-init explain iommu.translated");
+    ni_put_svg_text(out, LEFT, 72,
+                    flat ? "The PCI tree is flattened, as in a virtual machine: distances mean "
+                           "nothing, and no lines are drawn."
+                         : "Lines: the ports for each GPU, and how far they are.");
     ni_put_svg_text(
-        out, LEFT, 72,
-        flat ? "The PCI tree is flattened, as in a virtual machine: distances mean "
-               "nothing, and no lines are drawn."
-             : "Green: GPUs. Blue: chosen HCAs. White: others; dashed: not the pod's. "
-               "Grey: PCI bridges. Lines: the ports for each GPU, and how far they are.");
+        out, LEFT, 88,
+        "Green: GPUs. Blue: chosen HCAs. White: others; dashed: not the pod's. Grey: PCI "
+        "bridges.");
 }
 
 void ni_put_topo_svg(struct ni_text *out, const struct ni_view *view)
