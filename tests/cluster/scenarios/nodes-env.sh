@@ -269,14 +269,18 @@ if [ -n "${NCCL_INIT_CLUSTER_LIBRARIES-}" ]; then
     hcas=$(of_words NCCL_IB_HCA) index=$(of_words NCCL_IB_GID_INDEX) ucx=$(of_words UCX_NET_DEVICES)
     heard "UCX has its devices from the environment" "UCX_\\* env variables: .*UCX_NET_DEVICES=$ucx( |$)"
     heard "... and takes one of them" "ep_cfg.*rc_verbs/($(tr , '|' <<<"${hcas#=}"))"
-    heard "NCCL has its HCAs" "NCCL_IB_HCA set to $hcas$"
-    heard "... takes them and no others" "NET/IB : Using \\[0\\]$(hca_at "$hcas" 0):1/RoCE \\[1\\]$(hca_at "$hcas" 1):1/RoCE \\["
-    heard "... has the index" "NCCL_IB_GID_INDEX set by environment to $index\\.$"
-    heard "... and the interfaces" "NCCL_SOCKET_IFNAME set by environment to =net1,net2$"
-    for rail in 0 1; do
-        heard "NCCL connects its device $rail" "^connection $rail 0 True$"
-    done
-    heard "... with this index" "Port 1 qpn [0-9]* mtu [0-9]* GID $index "
+    if [ -f "$NCCL_INIT_CLUSTER_LIBRARIES/libnccl.so.2" ]; then
+        heard "NCCL has its HCAs" "NCCL_IB_HCA set to $hcas$"
+        heard "... takes them and no others" "NET/IB : Using \\[0\\]$(hca_at "$hcas" 0):1/RoCE \\[1\\]$(hca_at "$hcas" 1):1/RoCE \\["
+        heard "... has the index" "NCCL_IB_GID_INDEX set by environment to $index\\.$"
+        heard "... and the interfaces" "NCCL_SOCKET_IFNAME set by environment to =net1,net2$"
+        for rail in 0 1; do
+            heard "NCCL connects its device $rail" "^connection $rail 0 True$"
+        done
+        heard "... with this index" "Port 1 qpn [0-9]* mtu [0-9]* GID $index "
+    else
+        skip "NCCL" "tests/nccl/run --fetch 2.28.9 gets it"
+    fi
     heard "PyTorch's Gloo is on the rail's interface" "^connected from $rail_of_words$"
 else
     skip "UCX, NCCL, PyTorch" "their packages cannot be had here"

@@ -136,7 +136,7 @@ kind: Pod
 metadata: {name: bare}
 spec:
   terminationGracePeriodSeconds: 1
-  containers: [{name: main, image: nccl-init.test/trainer:1, command: [sh, -c, "echo NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory; sleep 100000"]}]
+  containers: [{name: main, image: nccl-init.test/trainer:1, command: [sh, -c, "rm /usr/bin/nccl-init; echo NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory; sleep 100000"]}]
 END
 runs_soon bare
 plugin plan bare && status=0 || status=$?
