@@ -3,10 +3,13 @@
 `inject` has installed the chart, but for `before`.
 
 usage: inject.py before FILE   keep what pods without the label are without the chart
-       inject.py judge FILE    all cases; FILE is what `before` kept
+       inject.py judge FILE [ANSWERS]
+                               all cases; FILE is what `before` kept. ANSWERS is written: each pod as it was admitted, or the
+                               sentence, without what two requests for one pod differ in, nor whose answer it is
        inject.py webhook       the cases in which network-resources-injector acts after the policy
        inject.py examples FILE...
                                each pod in each file, as a Pod: FILE KIND WHERE: what its containers got, or why it is refused
+Before Kubernetes 1.35 there is no `env`, before 1.34 there are no claims, and the cases are without them.
 A line for each check: ok: NAME, or FAILED: NAME: REASON. Exit status 1: one has failed.
 """
 
@@ -14,14 +17,18 @@ A line for each check: ok: NAME, or FAILED: NAME: REASON. Exit status 1: one has
 import copy
 import json
 import os
+import re
 import sys
 
 from api import Server, as_pod, objects_of, pods_of
 
 GPU, RAIL = "nvidia.com/gpu", "example.com/rail"
 DEVICES = {"requests": {"cpu": "4", "memory": "1Gi"}, "limits": {"memory": "1Gi", GPU: "2", RAIL: "1"}}
+MODES = ("env", "conf", "wrap")
 failures = 0
+answers = []
 server = None
+minor = 0  # of its version
 
 
 def check(name, good, why=""):
@@ -57,14 +64,33 @@ def create(obj, namespace="team", real=False):
     return (said, "") if status == 201 else (None, said.get("message", ""))
 
 
-def admitted(name, obj, namespace="team"):
+def asked(name, obj, namespace):
+    """The same, kept with its name."""
     made, why = create(obj, namespace)
+    # the API server's own policies and Kyverno's webhook have other words before the sentence
+    sentence = re.sub(r".*( denied request: | denied the request: Policy \S+ failed: )", "", why, flags=re.DOTALL)
+    answers.append({"name": name, "namespace": namespace, "pod": made and essence(made), "sentence": sentence.strip()})
+    return made, why
+
+
+def essence(made):
+    kept = {key: value for key, value in made["metadata"].items() if key not in ("uid", "creationTimestamp", "managedFields")}
+    spec = json.loads(settled(made))
+    # After a webhook, such as Kyverno's, the API server mounts the account's token into containers that are new; after its own
+    # policies it does not.
+    for part in ours({"spec": spec}):
+        part["volumeMounts"] = mounts(part)
+    return {**made, "metadata": kept, "spec": spec}
+
+
+def admitted(name, obj, namespace="team"):
+    made, why = asked(name, obj, namespace)
     check(f"{name}: is admitted", made is not None, why)
     return made or {"metadata": {}, "spec": {"containers": [{}]}}
 
 
 def refused(name, sentence, obj, namespace="team"):
-    made, why = create(obj, namespace)
+    made, why = asked(name, obj, namespace)
     check(f"{name}: is refused", made is None and sentence in why, why or "it is admitted")
 
 
@@ -326,7 +352,7 @@ def init_containers():
     mounted = container(volumeMounts=[{"name": "mine", "mountPath": "/etc/nccl.conf", "subPath": "nccl.conf"}])
     refused(
         "its own /etc/nccl.conf",
-        "train has a mount of its own at /etc/nccl.conf; use nccl-init.io/inject: env",
+        f"train has a mount of its own at /etc/nccl.conf; use nccl-init.io/inject: {'env' if 'env' in MODES else 'wrap'}",
         pod("conf", mounted, volumes=[own]),
     )
     mounted = container(command=["x"], volumeMounts=[{"name": "mine", "mountPath": "/nccl-init"}])
@@ -460,7 +486,7 @@ def users():
         "seccompProfile": {"type": "RuntimeDefault"},
         "runAsNonRoot": True,
     }
-    for mode in ("env", "conf", "wrap"):
+    for mode in MODES:
         admitted(f"restricted, {mode}", pod(mode, container(command=["x"], securityContext=strict)), "restricted")
 
 
@@ -473,7 +499,7 @@ def limits():
     )
     check("a limit range: it has given one", "limits" in made["spec"]["containers"][0].get("resources", {}), "no limits")
     full = {part: {"cpu": "4", "memory": "1Gi", GPU: "2", RAIL: "1"} for part in ("requests", "limits")}
-    for mode in ("env", "conf", "wrap"):
+    for mode in MODES:
         made = admitted(f"a quota, {mode}", pod(mode, container(command=["x"], resources=full)), "quota")
         same(f"a quota, {mode}: Guaranteed stays", "Guaranteed", made.get("status", {}).get("qosClass"))
     over = copy.deepcopy(full)
@@ -514,7 +540,10 @@ def options():
 
 def sentences():
     note = lambda key, value="x": {f"nccl-init.io/{key}": value}  # noqa: E731
-    refused("another label", "the label nccl-init.io/inject is yes; it is env, conf or wrap", pod("yes", container()))
+    known = "env, conf or wrap" if "env" in MODES else "conf or wrap; env needs Kubernetes 1.35, and this was v1."
+    refused("another label", f"the label nccl-init.io/inject is yes; it is {known}", pod("yes", container()))
+    if "env" not in MODES:
+        refused("env, which this cluster has not", f"the label nccl-init.io/inject is env; it is {known}", pod("env", container()))
     refused(
         "an unknown annotation",
         "there is no annotation nccl-init.io/requier; nccl-init knows container, mode,",
@@ -535,15 +564,16 @@ def sentences():
         "nccl-init.io/require: rails=2,selftest needs nccl-init.io/inject: wrap",
         pod("conf", container(), notes=note("require", "rails=2,selftest")),
     )
+    file = MODES[0]
     refused(
         "a demand for what another container has",
-        "nccl-init.io/require: memlock needs nccl-init.io/inject: wrap; with env nccl-init does not start the command",
-        pod("env", container(), notes=note("require", "memlock")),
+        f"nccl-init.io/require: memlock needs nccl-init.io/inject: wrap; with {file} nccl-init does not start the command",
+        pod(file, container(), notes=note("require", "memlock")),
     )
     refused(
-        "locked memory with env",
+        f"locked memory with {file}",
         "nccl-init.io/memlock needs nccl-init.io/inject: wrap",
-        pod("env", container(), notes=note("memlock", "max")),
+        pod(file, container(), notes=note("memlock", "max")),
     )
     refused(
         "strict, perhaps",
@@ -556,7 +586,7 @@ def sentences():
         "the containers a and b both ask for devices of a device plugin, and no init container sees those of both; use nccl-init.io/inject: wrap",
         pod("conf", *two),
     )
-    refused("two with devices, env", "a and b both ask", pod("env", *two))
+    refused(f"two with devices, {file}", "a and b both ask", pod(file, *two))
     refused("two with devices, one by name", "a and b both ask", pod("conf", *two, notes=note("container", "a")))
     side = container("side", resources=DEVICES, restartPolicy="Always")
     refused(
@@ -568,7 +598,7 @@ def sentences():
     admitted("an init container of its own with devices", pod("conf", container(resources=DEVICES), **own))
 
 
-def judge(path):
+def judge(path, keep=None):
     with open(path, encoding="utf-8") as file:
         kept = json.load(file)
     for name, obj in bystanders():
@@ -579,7 +609,11 @@ def judge(path):
             settled(made),
         )
     for part in (conf, env, init_containers, claims, wrap, users, limits, options, sentences):
-        part()
+        if minor >= {env: 35, claims: 34}.get(part, 0):
+            part()
+    if keep:
+        with open(keep, "w", encoding="utf-8") as file:
+            json.dump(answers, file, indent=1, sort_keys=True)
 
 
 # ---- after a webhook -------------------------------------------------------------------------------------------------
@@ -597,7 +631,7 @@ def webhook():
         return [item["path"] for volume in volumes for item in volume["items"]]
 
     net = {"k8s.v1.cni.cncf.io/networks": "rail-0"}
-    for mode in ("env", "conf", "wrap"):
+    for mode in MODES:
         made = admitted(
             f"a webhook, {mode}", pod(mode, container(command=["x"], resources={"limits": {GPU: "2"}}), notes=net)
         )
@@ -698,10 +732,13 @@ def examples(*files):
 
 
 def main():
-    global server
+    global server, minor, MODES
     if len(sys.argv) < 2 or sys.argv[1] not in ("before", "judge", "webhook", "examples"):
         sys.exit(__doc__)
     server = Server(os.environ["KUBECONFIG"])
+    minor = int(re.match("[0-9]+", server.ask("GET", "/version")[1]["minor"]).group())
+    if minor < 35:
+        MODES = MODES[1:]
     {"before": before, "judge": judge, "webhook": webhook, "examples": examples}[sys.argv[1]](*sys.argv[2:])
     sys.exit(failures > 0)
 

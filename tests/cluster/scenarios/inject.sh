@@ -6,61 +6,20 @@
 # shellcheck disable=SC2154 # tmp comes from lib
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../lib"
+# shellcheck source=/dev/null
+. tests/cluster/injection
 
-chart=k8s/charts/nccl-init
-judge() { # what inject.py says, line by line
-    /usr/bin/python3 tests/cluster/inject.py "$@" >"$tmp/judged" 2>&1 || {
-        grep -q '^FAILED' "$tmp/judged" || fail "inject.py $1" "$(tail -n 3 "$tmp/judged")"
-    }
-    cat "$tmp/judged"
-    failures=$((failures + $(grep -c '^FAILED' "$tmp/judged")))
-}
-
-for namespace in team restricted quota ranged openshift; do
-    kubectl create namespace $namespace >"$tmp/said" || fail "namespace $namespace" "$(cat "$tmp/said")"
-done
-kubectl label namespace restricted pod-security.kubernetes.io/enforce=restricted >"$tmp/said"
-kubectl annotate namespace openshift openshift.io/sa.scc.uid-range=1000700000/10000 >"$tmp/said"
-kubectl --namespace quota create quota all \
-    --hard=requests.cpu=8,limits.cpu=8,requests.memory=2Gi,limits.memory=2Gi,requests.nvidia.com/gpu=2 >"$tmp/said"
-kubectl --namespace ranged create --filename - >"$tmp/said" <<'END'
-apiVersion: v1
-kind: LimitRange
-metadata: {name: all}
-spec:
-  limits:
-    - type: Container
-      default: {cpu: "2", memory: 1Gi}
-      defaultRequest: {cpu: "1", memory: 512Mi}
-      max: {cpu: "4", memory: 2Gi}
-END
-for namespace in team restricted quota ranged openshift; do
-    wait_for 60 kubectl --namespace $namespace get serviceaccount default || fail "namespace $namespace" "it has no account"
-done
-wait_for 60 kubectl --namespace quota get quota all -o 'jsonpath={.status.hard.limits\.cpu}'
+namespaces
 
 # ---- without the chart, and with it -------------------------------------------------------------------------------------
 
 judge before "$tmp/before"
-# The pod with which the chart tries whether an API server acts on its policies.
-command helm template nccl-init $chart --namespace nccl-init --set inject.trial.namespace=team --show-only templates/trial.yaml |
-    /usr/bin/python3 -c 'import sys, yaml
-for one in yaml.safe_load_all(sys.stdin):
-    if one["kind"] == "ConfigMap":
-        print(one["data"]["pod.yaml"])' >"$tmp/trial.yaml"
-trial=(kubectl create --dry-run=server --filename "$tmp/trial.yaml")
+trial_pod
 refused "without the chart its trial pod is refused" '*volumeMounts*Not found: "nccl-init-env"*' "${trial[@]}"
-works "the chart is installed" helm install nccl-init $chart --namespace nccl-init --create-namespace \
+works "the chart is installed" helm install nccl-init "$chart" --namespace nccl-init --create-namespace \
     --set inject.defaults.wait=20 --set inject.defaults.memlock=keep
 
 # The policies act a moment after they are there.
-probe() { # LABEL
-    kubectl --namespace team create --dry-run=server --output json --filename - <<END
-{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe", "labels": {"nccl-init.io/inject": "$1"}},
- "spec": {"containers": [{"name": "main", "image": "none", "command": ["x"]}]}}
-END
-}
-acts() { probe conf | grep -q '"nccl-init-conf"' && ! probe other; }
 works "its policies act" wait_for 120 acts
 works "... and its trial pod is admitted" "${trial[@]}"
 for kind in mutatingadmissionpolicy validatingadmissionpolicy; do
@@ -70,49 +29,7 @@ judge judge "$tmp/before"
 
 # ---- network-resources-injector after the policy -------------------------------------------------------------------------
 
-webhook() {
-    local hook=network-resources-injector-mutatingwebhookconfiguration
-    foreign_kinds multus
-    # the switch is the SR-IOV operator's; the project reads the map every 30 seconds
-    kubectl create --filename - >"$tmp/said" 2>&1 <<'END' || fail "networks" "$(cat "$tmp/said")"
-apiVersion: k8s.cni.cncf.io/v1
-kind: NetworkAttachmentDefinition
-metadata: {name: rail-0, namespace: team, annotations: {k8s.v1.cni.cncf.io/resourceName: example.com/rail}}
----
-apiVersion: k8s.cni.cncf.io/v1
-kind: NetworkAttachmentDefinition
-metadata:
-  name: here
-  namespace: team
-  annotations: {k8s.v1.cni.cncf.io/resourceName: example.com/rail, k8s.v1.cni.cncf.io/nodeSelector: network=here}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: nri-control-switches, namespace: kube-system}
-data:
-  config.json: |
-    {
-      "features": {"enableHugePageDownApi": true},
-      "user-defined-injections": {
-        "on-rails": {"op": "add", "path": "/metadata/annotations", "value": {"k8s.v1.cni.cncf.io/networks": "rail-0"}}
-      }
-    }
-END
-    injector
-    works "network-resources-injector: the API server asks it" wait_for 60 injected k8s.v1.cni.cncf.io/networks=rail-0
-    works "... and it has read its switches" wait_for 60 injected none=none on-rails=true
-    judge webhook
-    matches "network-resources-injector is called" "[1-9]*" "$(called network-resources-injector.network-resources-injector-config.k8s.io)"
-    kubectl delete mutatingwebhookconfiguration $hook >"$tmp/said"
-}
-injected() { # ANNOTATION [LABEL]
-    kubectl --namespace team run probe --image=none --annotations="$1" --labels="${2-}" --dry-run=server -o json | grep -q example.com/rail
-}
-if have network-resources-injector; then
-    webhook
-else
-    skip "network-resources-injector" "$(why_not network-resources-injector)"
-fi
+webhook
 
 # ---- what controllers make ----------------------------------------------------------------------------------------------
 
@@ -171,7 +88,7 @@ END
 matches "the label on a workload alone: a warning" "Warning: *belongs on the pods' template*created*" "$(labelled '')"
 same "... on its template too: none" 'deployment.apps/a created (server dry run)' "$(labelled ', "nccl-init.io/inject": "conf"')"
 
-works "locked memory by an annotation" helm upgrade nccl-init $chart --namespace nccl-init --set inject.memlockAnnotation=true
+works "locked memory by an annotation" helm upgrade nccl-init "$chart" --namespace nccl-init --set inject.memlockAnnotation=true
 noted() {
     probe conf >"$tmp/noted" && [ "$(grep -c '"ulimits.*/container.\(main\|nccl-init-conf\)": "- {type: RLIMIT_MEMLOCK' "$tmp/noted")" = 4 ]
 }
@@ -188,11 +105,11 @@ works "the mutating policy is broken" break_policy mutatingadmissionpolicy
 no_such() { ! probe conf && grep -q 'no such key: none' "$tmp/waited"; }
 works "... a pod with the label is stopped" wait_for 60 no_such
 works "... one without is not" plain
-works "failurePolicy=Ignore" helm upgrade nccl-init $chart --namespace nccl-init --set inject.failurePolicy=Ignore
+works "failurePolicy=Ignore" helm upgrade nccl-init "$chart" --namespace nccl-init --set inject.failurePolicy=Ignore
 starts() { probe conf | grep -q '"main"' && ! probe conf | grep -q nccl-init-conf; }
 works "... lets it start without settings" wait_for 60 starts
 
-works "failurePolicy=Fail again" helm upgrade nccl-init $chart --namespace nccl-init --set inject.failurePolicy=Fail
+works "failurePolicy=Fail again" helm upgrade nccl-init "$chart" --namespace nccl-init --set inject.failurePolicy=Fail
 works "... and the mutating policy is called no more" kubectl delete mutatingadmissionpolicybinding nccl-init.nccl-init.io
 not_there() { ! probe conf && grep -q 'the init container nccl-init-conf is not there' "$tmp/waited"; }
 works "... a pod with the label is stopped, with a sentence" wait_for 60 not_there
