@@ -116,7 +116,7 @@ def judge(server, rendered):
             continue
         label = f"{obj['kind']}/{obj['metadata']['name']}"
         judged = [(label, obj)]
-        if obj["kind"] not in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
+        if not obj["kind"].endswith("Policy"):
             judged += [(f"{label} {where}", as_pod(metadata, spec)) for where, metadata, spec in pods_of(obj)]
         for name, one in judged:
             answer = server.put(one, "charts")

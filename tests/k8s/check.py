@@ -126,6 +126,7 @@ def no_label(record):
 # ---- the injection ---------------------------------------------------------------------------------------------------
 
 MUTATING = "mutatingadmissionpolicies.admissionregistration.k8s.io"
+KYVERNO = "mutatingpolicies.policies.kyverno.io"
 
 
 @case(error("The cluster (1.35) serves no MutatingAdmissionPolicy. Pods with the label start without settings.",
@@ -150,6 +151,54 @@ def policies_in_beta(record):
             "Cluster admin: install k8s/charts/nccl-init"))
 def not_installed(record):
     find(record, "MutatingAdmissionPolicy")["metadata"]["name"] = "other.example.com"
+
+
+def of_kyverno(record, spec):
+    """The cluster is too old for the API server's own policies, and Kyverno has them."""
+    drop(record, "MutatingAdmissionPolicy")
+    drop(record, "MutatingAdmissionPolicyBinding")
+    del record["api"][MUTATING]
+    record["api"][KYVERNO] = "v1"
+    record["known"].append("MutatingPolicy")
+    record["version"]["minor"] = "33"
+    if spec is not None:
+        add(record, {"apiVersion": "policies.kyverno.io/v1", "kind": "MutatingPolicy",
+                     "metadata": {"name": "nccl-init.nccl-init.io"}, "spec": spec})
+
+
+@case("0 ml: 0 errors, 0 warnings*")
+def kyverno_policies(record):
+    of_kyverno(record, {"matchConstraints": {}})
+
+
+@case(error("nccl-init is not installed: no MutatingPolicy is its own.", "Cluster admin: install k8s/charts/nccl-init"))
+def kyverno_without_policies(record):
+    of_kyverno(record, None)
+
+
+@case(error("nccl-init is not installed: no MutatingAdmissionPolicy or MutatingPolicy is its own."))
+def kyverno_beside_nothing(record):
+    of_kyverno(record, None)
+    record["api"][MUTATING] = "v1"
+
+
+@case("0 ml: 0 errors, 0 warnings*")
+def kyverno_may_not_be_read(record):
+    of_kyverno(record, None)
+    record["known"].remove("MutatingPolicy")
+
+
+@case(error("The injection leaves ml out.", "inject.namespaceSelector"))
+def kyverno_for_another_namespace(record):
+    of_kyverno(record, {"matchConstraints": {"namespaceSelector": {"matchLabels": {"team": "other"}}}})
+
+
+@case("0 ml: 0 errors, 1 warning*nccl-init is installed 2 times: nccl-init.nccl-init.io, nccl-init.nccl-init.io of Kyverno.*uninstall all but one.*")
+def installed_by_both_engines(record):
+    record["api"][KYVERNO] = "v1"
+    record["known"].append("MutatingPolicy")
+    add(record, {"apiVersion": "policies.kyverno.io/v1", "kind": "MutatingPolicy",
+                 "metadata": {"name": "nccl-init.nccl-init.io"}, "spec": {}})
 
 
 @case(error("The injection leaves ml out.", "inject.namespaceSelector"))

@@ -189,6 +189,22 @@ for words in re.findall(r"\['/nccl-init', ('env', '--format=[^']*)'", policy):
     status, _, _ = run(*re.findall(r"[^', ]+", words), f"--root={NODE}")
     check(f"the policy's {words}': a result", 0, status)
 
+# ---- one set of expressions ------------------------------------------------------------------------------
+
+def expressions(release, kind):
+    """What its policies say, a line for each word, but for the fields that one engine alone has."""
+    apart = ("autogen", "evaluation", "validationActions")
+    said = {o["metadata"]["name"]: {k: v for k, v in o["spec"].items() if k not in apart}
+            for f, o in objects if f == f"release-{release}" and o["kind"] == kind}
+    return yaml.dump(said, width=10000).replace("nccl-init-kyverno", "nccl-init").splitlines()
+
+
+for kind in ("Mutating", "Validating"):
+    own, kyverno = expressions("nccl-init", f"{kind}AdmissionPolicy"), expressions("nccl-init-kyverno", f"{kind}Policy")
+    check(f"{kind}Policy: Kyverno has what the API server has", [], [line for line in own if line not in kyverno][:3])
+    check(f"{kind}Policy: and no more", [], [line for line in kyverno if line not in own][:3])
+    check(f"{kind}Policy: in the same order, and expressions", [True, True], [own == kyverno, "  variables:" in "".join(own)])
+
 # ---- KServe's shell -------------------------------------------------------------------------------------
 
 _, main = of("examples-kserve-llminferenceserviceconfig")

@@ -24,13 +24,36 @@
 {{- end }}
 {{- end }}
 
-{{/* The version of the API that has mutating policies: v1 since Kubernetes 1.36. */}}
+{{/* The engine that this cluster cannot have is refused. */}}
+{{- define "nccl-init.engine" -}}
+{{- if and (ne .Values.inject.engine "kyverno") (not (semverCompare ">=1.34.0-0" .Capabilities.KubeVersion.Version)) }}
+{{- fail (printf "inject.engine: Kubernetes %s has no MutatingAdmissionPolicy; use inject.engine: kyverno, if Kyverno is installed, or inject.enabled: false" .Capabilities.KubeVersion.Version) }}
+{{- end }}
+{{- end }}
+
+{{/* The version of the API that has mutating policies: of Kubernetes' own v1 since 1.36. */}}
 {{- define "nccl-init.policies" -}}
-{{- if and (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy") (not (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")) -}}
+{{- if eq .Values.inject.engine "kyverno" -}}
+policies.kyverno.io/v1
+{{- else if and (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy") (not (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")) -}}
 admissionregistration.k8s.io/v1beta1
 {{- else -}}
 admissionregistration.k8s.io/v1
 {{- end }}
+{{- end }}
+
+{{- define "nccl-init.validatingPolicies" -}}
+{{ ternary "policies.kyverno.io/v1" "admissionregistration.k8s.io/v1" (eq .Values.inject.engine "kyverno") }}
+{{- end }}
+
+{{/* Kyverno would also take the templates of workloads for pods, and judge pods that run: neither do Kubernetes' own policies. */}}
+{{- define "nccl-init.kyverno" -}}
+autogen:
+  podControllers:
+    controllers: []
+evaluation:
+  background:
+    enabled: false
 {{- end }}
 
 {{/* CEL: whether this entry of an env is one that `env` added. */}}
@@ -48,6 +71,11 @@ resourceRules:
 objectSelector:
   matchExpressions:
     - {key: nccl-init.io/inject, operator: Exists}
+{{- if eq .Values.inject.engine "kyverno" }}{{/* it has no bindings */}}
+{{- with .Values.inject.namespaceSelector }}
+namespaceSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* What both policies see of a pod. Containers are known by their index. */}}
