@@ -7,6 +7,7 @@ usage: inject.py before FILE   keep what pods without the label are without the 
                                all cases; FILE is what `before` kept. ANSWERS is written: each pod as it was admitted, or the
                                sentence, without what two requests for one pod differ in, nor whose answer it is
        inject.py webhook       the cases in which network-resources-injector acts after the policy
+       inject.py unheard       the same after Kyverno's webhook, which is not called again
        inject.py examples FILE...
                                each pod in each file, as a Pod: FILE KIND WHERE: what its containers got, or why it is refused
 Before Kubernetes 1.35 there is no `env`, before 1.34 there are no claims, and the cases are without them.
@@ -709,6 +710,29 @@ def webhook():
     same("a webhook, networks by a label: the rail reaches the init container", ["1"], rails(made))
 
 
+def unheard():
+    net = {"k8s.v1.cni.cncf.io/networks": "rail-0"}
+    for mode in MODES:
+        unstated = pod(mode, container(command=["x"], resources={"limits": {GPU: "2"}}), notes=net)
+        # if it is admitted, Kyverno is called again: kyverno/kyverno#17282 is solved, and k8s/README.md is to say so
+        refused(
+            f"a webhook after Kyverno, {mode}",
+            "has not the devices of its container: the policy nccl-init.nccl-init.io was not called, or a webhook changed the pod "
+            "after it; write what it adds to the resources into the container",
+            unstated,
+        )
+        stated = container(command=["x"], resources={"limits": {GPU: "2", RAIL: "1"}})
+        made = admitted(f"a webhook after Kyverno, {mode}, its resources are there already", pod(mode, stated, notes=net))
+        main = made["spec"]["containers"][0]
+        same(f"a webhook after Kyverno, {mode}: the same", [main.get("resources")], [c["resources"] for c in ours(made)])
+        same(f"a webhook after Kyverno, {mode}: one rail", "1", main.get("resources", {}).get("limits", {}).get(RAIL))
+        check(
+            f"a webhook after Kyverno, {mode}: it has come",
+            any(m["name"] == "podnetinfo" for m in mounts(main)),
+            "it has added no mount",
+        )
+
+
 def examples(*files):
     for path in files:
         for obj in objects_of(path):
@@ -733,13 +757,14 @@ def examples(*files):
 
 def main():
     global server, minor, MODES
-    if len(sys.argv) < 2 or sys.argv[1] not in ("before", "judge", "webhook", "examples"):
+    if len(sys.argv) < 2 or sys.argv[1] not in ("before", "judge", "webhook", "unheard", "examples"):
         sys.exit(__doc__)
     server = Server(os.environ["KUBECONFIG"])
     minor = int(re.match("[0-9]+", server.ask("GET", "/version")[1]["minor"]).group())
     if minor < 35:
         MODES = MODES[1:]
-    {"before": before, "judge": judge, "webhook": webhook, "examples": examples}[sys.argv[1]](*sys.argv[2:])
+    verbs = {"before": before, "judge": judge, "webhook": webhook, "unheard": unheard, "examples": examples}
+    verbs[sys.argv[1]](*sys.argv[2:])
     sys.exit(failures > 0)
 
 

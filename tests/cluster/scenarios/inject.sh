@@ -29,7 +29,8 @@ judge judge "$tmp/before"
 
 # ---- network-resources-injector after the policy -------------------------------------------------------------------------
 
-webhook
+webhook webhook
+webhook_ends
 
 # ---- what controllers make ----------------------------------------------------------------------------------------------
 

@@ -29,7 +29,50 @@ for engine in kubernetes kyverno; do
 done
 same "all pods and sentences are those of the API server's own policies" "" \
     "$(diff "$tmp/kubernetes.answers" "$tmp/kyverno.answers" | head -n 40)"
-webhook
+# ---- a webhook after Kyverno's: what it adds, Kyverno does not see ------------------------------------------------------------
+
+kyverno_chart() { helm upgrade nccl-init "$chart" "${values[@]}" --set inject.engine=kyverno "$@"; }
+webhook unheard
+if have network-resources-injector; then
+    works "failurePolicy=Ignore" kyverno_chart --set inject.failurePolicy=Ignore
+    ignores() {
+        kubectl get validatingwebhookconfigurations --output \
+            'jsonpath={range .items[*].webhooks[*]}{.failurePolicy} {.clientConfig.url}{"\n"}{end}' >"$tmp/hooks" &&
+            grep -q '^Ignore .*/vpol/.*nccl-init' "$tmp/hooks" && ! grep -q '^Fail .*/vpol/.*nccl-init' "$tmp/hooks"
+    }
+    works "... acts" wait_for 60 ignores
+    judge unheard
+    works "failurePolicy=Fail again" kyverno_chart
+    webhook_ends
+fi
+
+# ---- helm waits for the trial ----------------------------------------------------------------------------------------------
+
+trial_pods() { kubectl --namespace nccl-init get pods --selector=app.kubernetes.io/component=trial --output name | grep .; }
+# What its containers do, with their account; no kubelet runs them. Then their pod has succeeded, or failed.
+run_trial() {
+    local i pod phase=Succeeded account=$tmp/trial.kubeconfig
+    wait_for 60 trial_pods
+    kubectl --namespace nccl-init get configmap nccl-init-trial --output 'jsonpath={.data.pod\.yaml}' >"$tmp/trial-of-helm.yaml"
+    cp "$KUBECONFIG" "$account"
+    kubectl --kubeconfig="$account" config set-credentials trial \
+        --token="$(kubectl --namespace nccl-init create token nccl-init-trial)" >"$tmp/said"
+    kubectl --kubeconfig="$account" config set-context --current --user=trial >"$tmp/said"
+    for ((i = 0; i < 10; i++)); do
+        kubectl --kubeconfig="$account" create --dry-run=server --filename="$tmp/trial-of-helm.yaml" >>"$tmp/tried" 2>&1 || phase=Failed
+    done
+    for pod in $(trial_pods); do
+        kubectl --namespace nccl-init patch "$pod" --subresource=status --patch "{\"status\": {\"phase\": \"$phase\"}}" >"$tmp/said"
+    done
+}
+trial_of_helm() {
+    TRIAL=1 helm upgrade nccl-init "$chart" "${values[@]}" --set inject.engine=kyverno --timeout 60s >"$tmp/upgraded" 2>&1 &
+    local upgrade=$!
+    run_trial
+    wait $upgrade
+}
+works "the trial of helm upgrade" trial_of_helm
+same "... ten pods were injected" 10 "$(grep -c 'pod/nccl-init-trial created (server dry run)' "$tmp/tried")"
 
 # ---- where it does nothing, and where it warns ----------------------------------------------------------------------------
 
@@ -63,7 +106,6 @@ same "... and the template is as it was" "" "$(grep nccl-init-conf "$tmp/said")"
 noted() {
     probe conf >"$tmp/noted" && [ "$(grep -c '"ulimits.*/container.\(main\|nccl-init-conf\)": "- {type: RLIMIT_MEMLOCK' "$tmp/noted")" = 4 ]
 }
-kyverno_chart() { helm upgrade nccl-init "$chart" "${values[@]}" --set inject.engine=kyverno "$@"; }
 works "locked memory by an annotation" kyverno_chart --set inject.memlockAnnotation=true
 works "... of the container and of the init container, by both names of the plugin" wait_for 60 noted
 works "only some namespaces" kyverno_chart --set inject.namespaceSelector.matchLabels.rdma=yes
