@@ -89,9 +89,10 @@ struct ni_finding {
     char message[NI_FINDING_MESSAGE];
     bool in_refusal;  /* the plan's reason to refuse the command says the same */
     const char *user; /* what the user does here, in place of the catalogue's part: whole sentences,
-                         never freed; NULL: that one */
-    bool no_command;  /* the catalogue's command does not help here */
-    bool no_trial;    /* as in struct ni_findings */
+                         never freed; NULL: that one; "": nothing */
+    const char *admin; /* likewise the cluster admin */
+    bool no_command;   /* the catalogue's command does not help here */
+    bool no_trial;     /* as in struct ni_findings */
 };
 
 /* A part of a hint. */

@@ -129,7 +129,8 @@ unsigned ni_finding_advice(const struct ni_finding *f, struct ni_advice ret[NI_M
     const struct ni_finding_kind *kind = ni_finding_kind(f->id);
     const struct ni_advice note = {NULL, "", kind->note};
     const struct ni_advice user = {"user", "User: ", f->user ? f->user : kind->user};
-    const struct ni_advice admin = {"cluster admin", "Cluster admin: ", kind->admin};
+    const struct ni_advice admin = {"cluster admin",
+                                    "Cluster admin: ", f->admin ? f->admin : kind->admin};
     struct ni_advice all[NI_MAX_ADVICE] = {note, user, admin, {NULL, "", NULL}};
     unsigned n = 0;
 
@@ -140,7 +141,7 @@ unsigned ni_finding_advice(const struct ni_finding *f, struct ni_advice ret[NI_M
     if (kind->gdr_trial && !f->no_trial)
         all[3].text = gdr_trial;
     for (unsigned i = 0; i < NI_MAX_ADVICE; i++) {
-        if (all[i].text)
+        if (all[i].text && *all[i].text)
             ret[n++] = all[i];
     }
     return n;

@@ -183,7 +183,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .number = NI_F_LOG_LEFT,
         .id = "log.left",
         .cost = NI_COST_FAILS,
-        .user = "look in this rank's program for the reason; the log does not show it.",
+        .user = "look at that process or node, and in its own log, for the reason.",
     },
     {
         .number = NI_F_LOG_LIBIBVERBS,
@@ -196,7 +196,8 @@ const struct ni_finding_kind ni_log_findings[] = {
         .number = NI_F_LOG_LIBRARY,
         .id = "log.library",
         .cost = NI_COST_FAILS,
-        .user = "do what the message says; else search for the text in the issues of that library.",
+        .user = "read the first line of that library in the log: it names the device, the address "
+                "or the file.",
     },
     {
         .number = NI_F_LOG_LINES_LOST,
@@ -206,12 +207,20 @@ const struct ni_finding_kind ni_log_findings[] = {
         .command = "In the pod: export RAY_DEDUP_LOGS=0",
     },
     {
+        .number = NI_F_LOG_MEMORY,
+        .id = "log.memory",
+        .cost = NI_COST_FAILS,
+        .user = "ask for more memory (Slurm: --mem; Kubernetes: resources.limits.memory), or use "
+                "less: fewer workers of the DataLoader, no copy of the data in each process.",
+    },
+    {
         .number = NI_F_LOG_NAMES,
         .id = "log.names",
         .cost = NI_COST_FAILS,
-        .user = "check MASTER_ADDR; the pod's headless Service needs its selector, and "
-                "publishNotReadyAddresses if pods look for each other before they are ready.",
-        .admin = "check the cluster's DNS.",
+        .user = "give MASTER_ADDR (--rdzv_endpoint) as an address, or as a name that each node "
+                "resolves (`getent hosts NAME`). In Kubernetes a headless Service gives pods their "
+                "names; it needs their selector, and publishNotReadyAddresses.",
+        .admin = "check the DNS.",
     },
     {
         .number = NI_F_LOG_NONE,
@@ -232,15 +241,18 @@ const struct ni_finding_kind ni_log_findings[] = {
         .number = NI_F_LOG_PEER_REFUSED,
         .id = "log.peer.refused",
         .cost = NI_COST_FAILS,
-        .user = "check whether that pod runs, and check its NCCL_SOCKET_IFNAME.",
+        .user = "check whether the process at that address is of this job and still runs (its own "
+                "log says why it ended), and check its NCCL_SOCKET_IFNAME.",
         .command = NI_GET_PODS,
     },
     {
         .number = NI_F_LOG_PEER_SILENT,
         .id = "log.peer.silent",
         .cost = NI_COST_FAILS,
-        .user = "find the rank that failed first.",
-        .admin = "check link, MTU, PFC and firewall.",
+        .user = "find the rank that failed first. If all still ran, packets were lost: leave only "
+                "ports of one network in NCCL_IB_HCA, and with RoCE take a v2 GID that the other "
+                "end reaches (`nccl-init plan --gids`).",
+        .admin = "check link, MTU, PFC, VLAN and firewall between the two hosts.",
         .command = "In the pod: nccl-init preflight",
     },
     {
@@ -254,7 +266,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.peer.unreachable",
         .cost = NI_COST_FAILS,
         .admin_first = true,
-        .admin = "check NetworkPolicies and routes.",
+        .admin = "check the firewall of that host, whether it runs, NetworkPolicies and routes.",
         .user = "check NCCL_SOCKET_IFNAME.",
         .command = NI_GET_PODS,
     },
@@ -286,7 +298,9 @@ const struct ni_finding_kind ni_log_findings[] = {
         .number = NI_F_LOG_PORT,
         .id = "log.port",
         .cost = NI_COST_FAILS,
-        .user = "give each job its own MASTER_PORT; an earlier attempt may still listen.",
+        .user = "find who listens there (`ss -ltnp` on that host): an earlier attempt, or a second "
+                "start of the same program. Else give each job its own MASTER_PORT, outside "
+                "net.ipv4.ip_local_port_range.",
     },
     {
         .number = NI_F_LOG_PROVIDER,
@@ -355,8 +369,9 @@ const struct ni_finding_kind ni_log_findings[] = {
         .number = NI_F_LOG_TIMEOUT,
         .id = "log.timeout",
         .cost = NI_COST_FAILS,
-        .user = "find the rank that is missing or in another collective; then test the rails "
-                "(`nccl-init preflight`).",
+        .user =
+            "find the rank that is missing or in another collective: its last lines, or its stack "
+            "(`py-spy dump`); then test the rails (`nccl-init preflight`).",
         .command = "In the pod: nccl-init preflight",
     },
     {

@@ -9,6 +9,7 @@
 #include "findings/log.h"
 #include "findings/pod.h"
 #include "log/attempts.h"
+#include "log/meaning.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
 #include "log/set.h"
@@ -24,37 +25,38 @@
 
 /* Places in the order of findings. */
 enum {
-    COLLECTIVE = 3,
-    FAULT = 4, /* of a setting or a device: all findings that order_of does not list */
-    PEER = 6,  /* what a rank says of another one */
-    UNFINISHED = 10,
-    NO_CAUSE = 15 /* from here on: never a cause */
+    COLLECTIVE = 4,
+    FAULT = 5, /* of a setting or a device: all findings that order_of does not list */
+    PEER = 7,  /* what a rank says of another one */
+    UNFINISHED = 11,
+    NO_CAUSE = 16 /* from here on: never a cause */
 };
 
 /* Orders findings from those that are certainly a cause to those that only follow from one. */
 static unsigned order_of(ni_finding_number id)
 {
     static const uint8_t order[NI_F_END] = {
-        [NI_F_LOG_EXCEPTION] = 1,
-        [NI_F_LOG_GPU_FAILED] = 1,
-        [NI_F_LOG_EXIT] = 2,
+        [NI_F_LOG_MEMORY] = 1, /* the kernel killed a process: what others say follows from it */
+        [NI_F_LOG_EXCEPTION] = 2,
+        [NI_F_LOG_GPU_FAILED] = 2,
+        [NI_F_LOG_EXIT] = 3,
         [NI_F_LOG_COLLECTIVE] = COLLECTIVE,
-        [NI_F_LOG_WARN] = 5,
-        [NI_F_LOG_CUDA] = 5, /* the line behind it may say more */
+        [NI_F_LOG_WARN] = 6,
+        [NI_F_LOG_CUDA] = 6, /* the line behind it may say more */
         [NI_F_LOG_PEER_REFUSED] = PEER,
         [NI_F_LOG_PEER_UNREACHABLE] = PEER,
         [NI_F_LOG_PEER_SILENT] = PEER,
         [NI_F_LOG_RDMA_REMOTE] = PEER,
-        [NI_F_LOG_RANKS_MISSING] = 7,
-        [NI_F_LOG_NAMES] = 8,
-        [NI_F_LOG_PROXY] = 8,
-        [NI_F_LOG_RENDEZVOUS] = 8,
-        [NI_F_LOG_TIMEOUT] = 9,
+        [NI_F_LOG_NAMES] = 8, /* ranks are missing, because they do not find rank 0 */
+        [NI_F_LOG_RANKS_MISSING] = 9,
+        [NI_F_LOG_PROXY] = 9,
+        [NI_F_LOG_RENDEZVOUS] = 9,
+        [NI_F_LOG_TIMEOUT] = 10,
         [NI_F_LOG_ERROR] = UNFINISHED, /* it may be the cause */
-        [NI_F_LOG_UNFINISHED] = 11,
-        [NI_F_LOG_LEFT] = 12,
-        [NI_F_LOG_PEER_DIED] = 13,
-        [NI_F_LOG_FAILED] = 14,
+        [NI_F_LOG_UNFINISHED] = 12,
+        [NI_F_LOG_LEFT] = 13,
+        [NI_F_LOG_PEER_DIED] = 14,
+        [NI_F_LOG_FAILED] = 15,
         [NI_F_LOG_SOCKETS] = NO_CAUSE,
         [NI_F_LOG_NONE] = NO_CAUSE,
     };
@@ -267,7 +269,10 @@ static void put_note_owner(struct ni_text *t, const struct ni_log *log,
     if (!r || r->rank < 0) {
         if (note->rank >= 0)
             ni_putf(t, "rank %d", note->rank);
-        else
+        if (note->host != 0) {
+            ni_put(t, note->rank >= 0 ? " on " : "a process on ");
+            ni_quote(t, ni_log_word(log, note->host));
+        } else if (note->rank < 0)
             ni_quote(t, ni_log_word(log, note->quote.file));
         return;
     }
@@ -359,10 +364,8 @@ static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
 static bool is_same_exception(const struct ni_log *log, const struct ni_log_note *a,
                               const struct ni_log_note *b)
 {
-    const char *meaning = ni_log_meaning(ni_log_word(log, a->quote.text));
-
-    return a->quote.text == b->quote.text ||
-           (meaning && meaning == ni_log_meaning(ni_log_word(log, b->quote.text)));
+    (void)log;
+    return a->quote.text == b->quote.text || (a->meaning && a->meaning == b->meaning);
 }
 
 static bool has_same_number(const struct ni_log *log, const struct ni_log_note *a,
@@ -414,12 +417,16 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
         put_alike(&who, log, note, is_same_exception);
         ni_put(&t, "the program raised an exception");
         put_stage(&t, log, note->who);
-        const char *meaning = ni_log_meaning(ni_log_word(log, note->quote.text));
-        if (meaning)
-            ni_putf(&t, ": %s", meaning);
+        const char *text = ni_log_word(log, note->quote.text);
+        const struct ni_log_meaning meaning = ni_log_meaning(text);
+        if (meaning.cause && !meaning.is_own)
+            ni_putf(&t, ": %s", meaning.cause);
         ni_put(&t, ". ");
         put_quoted_line(&t, log, &note->quote);
-        ni_report(f, ni_log_exception_id(ni_log_word(log, note->quote.text)), who.buf, "%s", t.buf);
+        const ni_finding_number id = ni_log_exception_id(text);
+        struct ni_finding *found = ni_report(f, id, who.buf, "%s", t.buf);
+        if (id != meaning.about)
+            ni_log_advise(found, meaning.user, meaning.admin);
         log->exception = log->exception ? log->exception : note;
         told++;
     }
@@ -466,6 +473,31 @@ static const struct ni_log_note *find_error_before(const struct ni_log *log,
     return NULL;
 }
 
+/* Returns what the user does after such an end; NULL: what the finding says, which is about
+   signal 9. */
+static const char *advice_of_end(const struct ni_log_note *note)
+{
+    const int signal = note->number > 128 ? note->number - 128 : -note->number;
+
+    switch (signal) {
+    case 4:
+        return "take a build for this processor: it met an instruction that it does not have.";
+    case 6:
+        return "read the last lines of this rank before it: a library gave up and says why.";
+    case 7:
+        return "see `df -h /dev/shm`; mount an emptyDir with `medium: Memory` there.";
+    case 8:
+    case 11:
+        return "read the stack in this rank's own log: the first library in it crashed, or the "
+               "program gave it wrong memory. Try it without what was changed last. No other rank "
+               "causes this.";
+    case 9:
+        return NULL;
+    default:
+        return "read this rank's own log: its last lines before the end say why.";
+    }
+}
+
 static void report_ends(struct ni_log *log, struct ni_findings *f)
 {
     unsigned told = 0;
@@ -489,7 +521,7 @@ static void report_ends(struct ni_log *log, struct ni_findings *f)
         }
         ni_put(&t, ". ");
         put_quoted_line(&t, log, &note->quote);
-        ni_report(f, NI_F_LOG_EXIT, who.buf, "%s", t.buf);
+        ni_log_advise(ni_report(f, NI_F_LOG_EXIT, who.buf, "%s", t.buf), advice_of_end(note), NULL);
         log->exit = log->exit ? log->exit : note;
         told++;
     }
@@ -1122,9 +1154,30 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f)
     report_departures(log, f);
 }
 
+/* Reports a warning that no pattern fits, of a process that its line does not name, if the log has no
+   rank that shows how the job went on. */
+static void report_nobodys_warning(struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text t = NI_TEXT(320);
+
+    for (unsigned i = 0; i < log->n_rank && log->n == 0; i++) {
+        const struct ni_log_rank *p = &log->rank[i];
+
+        if (p->process != p || !p->unknown_warn)
+            continue;
+        ni_put(&t, "the first NCCL WARN, which nccl-init does not know. ");
+        put_quoted_line(&t, log, &p->warn);
+        ni_report(f, NI_F_LOG_WARN, "", "%s", t.buf);
+        return;
+    }
+}
+
 void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)
 {
     bool stopped = false;
+
+    if (ni_findings_count(f, NI_ERROR) == 0)
+        report_nobodys_warning(log, f);
 
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
@@ -1164,6 +1217,45 @@ static const struct ni_log_note *find_error(const struct ni_log *log, bool weak)
     return first;
 }
 
+/* Returns what the user does about an error in words that nccl-init does not know. NCCL's lines help
+   only if NCCL had begun. */
+static const char *advice_of_error(const struct ni_log_note *note)
+{
+    if (note->stage >= NI_STAGE_BOOTSTRAP)
+        return NULL;
+    return "read that line, and those around it: they are of the program, or of what starts it, "
+           "which NCCL's settings do not change. Search for its words with the name of that "
+           "program; if it is a launcher's, look at the node that it names.";
+}
+
+/* Returns the first exception that follows from another error, which the log does not have; NULL:
+   there is none. */
+static const struct ni_log_note *find_follower(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_note; i++)
+        if (log->note[i].said == NI_SAID_EXCEPTION && log->note[i].follows &&
+            !is_history(log, &log->note[i]))
+            return &log->note[i];
+    return NULL;
+}
+
+void ni_log_report_follower(struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(480);
+    const struct ni_log_note *note = find_follower(log);
+
+    if (!note || ni_findings_count(f, NI_ERROR) > 0 || log->n > 0)
+        return;
+    put_note_owner(&who, log, note);
+    ni_put(&t, "the program raised an exception, which follows from an error that this log does "
+               "not show: another process failed, or did not come. ");
+    put_quoted_line(&t, log, &note->quote);
+    ni_log_advise(ni_report(f, NI_F_LOG_EXCEPTION, who.buf, "%s", t.buf),
+                  "look for the first error in the logs of all ranks, by their times: rank 0, and "
+                  "the process that the line names, first.",
+                  NULL);
+}
+
 const struct ni_log_quote *ni_log_report_error(struct ni_log *log, bool alone,
                                                struct ni_findings *f)
 {
@@ -1181,9 +1273,9 @@ const struct ni_log_quote *ni_log_report_error(struct ni_log *log, bool alone,
         return note ? &note->quote : NULL;
     if (note->who)
         put_note_owner(&who, log, note);
-    const char *meaning = ni_log_meaning(ni_log_word(log, note->quote.text));
-    if (meaning) {
-        ni_put(&t, meaning);
+    const struct ni_log_meaning meaning = ni_log_meaning(ni_log_word(log, note->quote.text));
+    if (meaning.cause) {
+        ni_put(&t, meaning.cause);
     } else {
         ni_put(&t, "the first line that says that something failed, in words that nccl-init does "
                    "not know; ");
@@ -1191,7 +1283,9 @@ const struct ni_log_quote *ni_log_report_error(struct ni_log *log, bool alone,
     }
     ni_put(&t, ". ");
     put_quoted_line(&t, log, &note->quote);
-    ni_report(f, NI_F_LOG_ERROR, who.buf, "%s", t.buf);
+    struct ni_finding *found = ni_report(
+        f, meaning.about != NI_F_NONE ? meaning.about : NI_F_LOG_ERROR, who.buf, "%s", t.buf);
+    ni_log_advise(found, meaning.cause ? meaning.user : advice_of_error(note), meaning.admin);
     return NULL;
 }
 

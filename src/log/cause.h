@@ -23,6 +23,9 @@ void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f);
    failed; else NULL. */
 const struct ni_log_quote *ni_log_report_error(struct ni_log *log, bool alone,
                                                struct ni_findings *f);
+/* Reports an exception that follows from an error which the log does not have, if it has nothing
+   better and no line of NCCL. */
+void ni_log_report_follower(struct ni_log *log, struct ni_findings *f);
 /* Puts what ended the attempts before the last one; nothing if there is none. */
 void ni_log_put_history(struct ni_text *t, const struct ni_log *log);
 /* Returns the error that most likely is the cause, or NULL. mixed: only some ranks used sockets,

@@ -17,7 +17,20 @@
         .cause = (why)                                                                          \
     }
 
+#define ADVISE(finding, why, user_does, admin_does)                                          \
+    {                                                                                        \
+        .text = "", .versions = "", .take = NI_TAKE_FAULT, .id = NI_F_##finding, .flags = 0, \
+        .cause = (why), .user = (user_does), .admin = (admin_does)                           \
+    }
+
 /* ---- CUDA ---- */
+
+static const char no_p2p[] =
+    "`nvidia-smi topo -p2p r` shows which pairs have it. Set NCCL_P2P_DISABLE=1 and "
+    "NCCL_CUMEM_HOST_ENABLE=0 where each worker sees them (Ray: runtime_env), for both kinds of "
+    "memory need P2P; or take a newer NCCL.";
+static const char own_kernel[] =
+    "run it with CUDA_LAUNCH_BLOCKING=1: the traceback then shows the call.";
 
 /* Codes of CUDA 13.0: driver_types.h, cuda.h; the words are those of cudaGetErrorString and
    cuGetErrorString. NCCL prints the number only for calls of the driver (include/cudawrap.h). */
@@ -28,9 +41,12 @@ static const struct {
 } codes[] = {
     {2, "out of memory", ROW(LOG_CUDA_MEMORY, 0, NULL)},
     {3, "initialization error",
-     ROW(LOG_CUDA, 0,
-         "CUDA cannot begin in this process: it was forked from one that had begun CUDA, or the "
-         "driver is not ready")},
+     ADVISE(LOG_CUDA,
+            "CUDA cannot begin in this process: it was forked from one that had begun CUDA, or the "
+            "driver is not ready",
+            "the program's author starts processes by spawn; `nvidia-smi` tells whether the driver "
+            "answers.",
+            NULL)},
     {35, "CUDA driver version is insufficient for CUDA runtime version",
      ROW(LOG_CUDA_IMAGE, 0, "the node's driver is older than the image's CUDA")},
     {36, "API call is not supported in the installed CUDA driver",
@@ -42,10 +58,43 @@ static const struct {
     {46, "CUDA-capable device(s) is/are busy or unavailable",
      ROW(LOG_CUDA_DEVICE, 0,
          "the GPU is in exclusive use by another process, or its driver does not answer")},
+    {34, "CUDA driver is a stub library",
+     ADVISE(LOG_CUDA_IMAGE, "the program found the stub of libcuda, which is only for linking",
+            "take the folder stubs out of LD_LIBRARY_PATH.", NULL)},
     {217, "peer access is not supported between these two devices",
-     ROW(LOG_CUDA, 0,
-         "a GPU cannot access the memory of another one on its node (P2P): NCCL_P2P_DISABLE=1 goes "
-         "through host memory")},
+     ADVISE(LOG_CUDA,
+            "a GPU cannot access the memory of another one on its node (P2P): these have no P2P, "
+            "which is no fault of theirs",
+            no_p2p, NULL)},
+    {222, "PTX was compiled with an unsupported toolchain",
+     ROW(LOG_CUDA_IMAGE, 0, "the node's driver is older than the image's CUDA")},
+    {304, "OS call failed or operation not supported on this OS",
+     ADVISE(LOG_CUDA,
+            "the driver was refused by the system: often an IOMMU, a virtual machine, or memory "
+            "that may not be shared between processes",
+            "on one node compare the ranks' users and their /dev/shm.",
+            "look for the driver's lines in the node's kernel log (dmesg).")},
+    {400, "invalid resource handle",
+     ADVISE(LOG_CUDA_KERNEL,
+            "the program used an event, a stream or a GPU of another context: an error of the "
+            "program, such as a missing set_device",
+            own_kernel, NULL)},
+    {701, "too many resources requested for launch",
+     ADVISE(LOG_CUDA_KERNEL, "a kernel of the program needs more registers than this GPU has",
+            "the program's author starts it with fewer threads.", NULL)},
+    {702, "the launch timed out and was terminated",
+     ROW(LOG_CUDA_KERNEL, 0, "a kernel ran longer than the driver allows on this GPU")},
+    {711, "peer mapping resources exhausted",
+     ADVISE(LOG_CUDA, "the GPU has P2P with as many other GPUs as it can: more than eight",
+            "give the job fewer GPUs of one node, or set NCCL_P2P_LEVEL=PIX.", NULL)},
+    {715, "an illegal instruction was encountered",
+     ROW(LOG_CUDA_KERNEL, 0, "a kernel died on the GPU: a fault of its build, or of the GPU")},
+    {716, "misaligned address",
+     ADVISE(LOG_CUDA_KERNEL, "a kernel of the program used a wrong address", own_kernel, NULL)},
+    {805, "MPS client failed to connect to the MPS control daemon",
+     ADVISE(LOG_CUDA, "the node uses MPS, and its daemon does not answer this process",
+            "share the daemon's pipe with the pod (CUDA_MPS_PIPE_DIRECTORY).",
+            "look whether nvidia-cuda-mps-control runs.")},
     {214, "uncorrectable ECC error",
      ROW(LOG_GPU_FAILED, 0,
          "the memory of this GPU has failed (ECC), which no program can cause: the administrator "
@@ -65,11 +114,14 @@ static const struct {
          "a kernel died on the GPU: a fault of the program; with an Xid in the node's kernel log, "
          "of the GPU")},
     {800, "operation not permitted",
-     ROW(LOG_CUDA, 0,
-         "CUDA may not do this here: memory of another process or node. With NVLink between nodes "
-         "the pod needs an IMEX channel; on one node the ranks must be of one user")},
+     ADVISE(LOG_CUDA,
+            "CUDA may not do this here: memory of another process or node. With NVLink between "
+            "nodes the pod needs an IMEX channel; on one node the ranks must be of one user",
+            "start the ranks of a node as one user, in pods that may see each other's processes.",
+            "give the pods an IMEX channel, if NVLink joins the nodes.")},
     {801, "operation not supported",
-     ROW(LOG_CUDA, 0, "the GPU or its driver does not support this, as in a virtual machine")},
+     ADVISE(LOG_CUDA, "the GPU or its driver does not support this, as in a virtual machine",
+            "set NCCL_CUMEM_ENABLE=0 and NCCL_NVLS_ENABLE=0, and try again.", NULL)},
     {802, "system not yet initialized",
      ROW(LOG_CUDA_FABRIC, 0,
          "CUDA cannot begin: Fabric Manager does not run on the node, is not ready yet, or does "

@@ -114,7 +114,21 @@ static ni_log_text find_refused(const struct ni_log_line *l)
     return 0;
 }
 
-void ni_log_take_fault(const struct ni_log_line *l, const struct ni_pattern *row, const char *at)
+/* Returns what the fault is about: a variable, a host, an HCA; 0: the line names none. */
+static ni_log_text subject_of(const struct ni_log_line *l, const struct ni_pattern *row,
+                              struct ni_span first)
+{
+    if (row->id == NI_F_USER_VALUE_IGNORED)
+        return find_refused(l);
+    if ((row->flags & NAMED) == 0)
+        return ni_log_keep(l->log, find_hca(l));
+    while (first.n > 0 && strchr(":,;.'\")", first.p[first.n - 1]))
+        first.n--;
+    return ni_log_keep(l->log, first);
+}
+
+void ni_log_take_fault(const struct ni_log_line *l, const struct ni_pattern *row, const char *at,
+                       struct ni_span first)
 {
     const struct ni_span message = ni_log_message(l);
     const struct ni_span quote = quoted(l, at);
@@ -129,17 +143,21 @@ void ni_log_take_fault(const struct ni_log_line *l, const struct ni_pattern *row
     const struct ni_pattern *narrow =
         ni_log_narrow(row, (struct ni_span){l->p, (size_t)(l->end - l->p)}, at);
     const unsigned its = narrow == row ? flags : narrow->flags;
-    const ni_log_text subject =
-        row->id == NI_F_USER_VALUE_IGNORED ? find_refused(l) : ni_log_keep(log, find_hca(l));
-    struct ni_log_hit *h = keep_hit(log, narrow, its, subject, quote);
+    struct ni_log_hit *h = keep_hit(log, narrow, its, subject_of(l, row, first), quote);
+    if (row->id == NI_F_LOG_TIMEOUT && log->timeout.file == 0)
+        ni_log_keep_clue(&log->timeout, l, at);
     if (!h || h->last == log->records)
         return;
     h->last = log->records;
     h->count++;
-    if (!l->by) {
+    /* a WARN whose header was lost names no process */
+    const bool nobodys = !l->by || l->by->host == 0;
+
+    if (nobodys) {
         h->nobodys_file = log->file;
         h->nobodys_line = (uint32_t)log->line;
-    } else {
+    }
+    if (l->by) {
         l->by->said |= h->bit;
         l->by->tcp |= row->id == NI_F_LOG_SOCKETS;
     }

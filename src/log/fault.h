@@ -6,7 +6,9 @@
 #include "log/line.h"
 #include "log/patterns.h"
 
-/* Notes the fault of this row, which fits the line at that place. */
-void ni_log_take_fault(const struct ni_log_line *l, const struct ni_pattern *row, const char *at);
+/* Notes the fault of this row, which fits the line at that place. first: the first word that the row
+   captures. */
+void ni_log_take_fault(const struct ni_log_line *l, const struct ni_pattern *row, const char *at,
+                       struct ni_span first);
 
 #endif

@@ -10,8 +10,11 @@
 #include "findings/log.h"
 #include "findings/pod.h"
 #include "findings/setting.h"
+#include "findings/verbs.h"
 #include "log/attempts.h"
 #include "log/cause.h"
+#include "log/line.h"
+#include "log/meaning.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
 #include "log/set.h"
@@ -271,6 +274,69 @@ static void put_stranger(struct ni_text *t, const struct ni_log_hit *h)
             (int)peer.n, peer.p);
 }
 
+/* Puts the address of the other end, if the line has it. */
+static void put_address(struct ni_text *t, const struct ni_log_hit *h)
+{
+    const struct ni_span peer = find_peer(h);
+
+    if (peer.n == 0)
+        return;
+    ni_put(t, h->count > 1 ? "; the first such end is " : "; the other end is ");
+    ni_putn(t, peer.p, peer.n);
+}
+
+/* Returns the seconds of a time YYYYMMDDhhmmss within its month. */
+static int64_t seconds_of(uint64_t time)
+{
+    const uint64_t day = time / 1000000 % 100, hour = time / 10000 % 100;
+
+    return (int64_t)(((day * 24 + hour) * 60 + time / 100 % 100) * 60 + time % 100);
+}
+
+/* Returns true if the ranks have waited in a collective since the line about a checkpoint. */
+static bool waits_since(const struct ni_log *log, const struct ni_log_mark *clue)
+{
+    const struct ni_log_mark *end = &log->timeout;
+
+    if (clue->file == 0 || clue->file != end->file || clue->line >= end->line)
+        return false;
+    if (clue->time == 0 || end->time == 0)
+        return clue->line + 1 == end->line;
+    for (unsigned i = 0; i < log->n_note; i++) {
+        const int64_t waited = log->note[i].waited / 1000;
+        const int64_t late = seconds_of(end->time) - seconds_of(clue->time) - waited;
+
+        if (log->note[i].said == NI_SAID_WAIT)
+            return late > -30 && late < 60;
+    }
+    return false;
+}
+
+/* Puts what another line of the log adds to such a finding. */
+static void put_clue(struct ni_text *t, const struct ni_log *log, ni_finding_number id)
+{
+    const struct ni_log_mark *clue = NULL;
+    const char *text = "";
+
+    if (id == NI_F_LOG_PEER_REFUSED) {
+        clue = &log->clue[NI_CLUE_FILE_INIT];
+        text = "the ranks meet by a file, and one of an earlier run has that run's address";
+    } else if (id == NI_F_VERBS_CONNECT) {
+        clue = &log->clue[NI_CLUE_GID_LOCAL];
+        text = "this end's GID is link-local (fe80), which no router lets through";
+    } else if (id == NI_F_LOG_TIMEOUT && waits_since(log, &log->clue[NI_CLUE_CHECKPOINT])) {
+        clue = &log->clue[NI_CLUE_CHECKPOINT];
+        text =
+            "the ranks wait since a checkpoint was written: the one that writes it, often rank 0, "
+            "did not come back, so look at the storage first";
+    }
+    if (!clue || clue->file == 0)
+        return;
+    ni_putf(t, "; %s (", text);
+    ni_quote(t, ni_log_word(log, clue->file));
+    ni_putf(t, ":%u)", (unsigned)clue->line);
+}
+
 /* Puts the meaning of the hit, and its line. */
 static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni_log_hit *h,
                     ni_finding_number id)
@@ -287,6 +353,10 @@ static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni
         put_stranger(t, h);
     if ((h->flags & GAVE_UP) != 0)
         put_latecomer(t, log);
+    if (id == NI_F_LOG_PEER_UNREACHABLE || id == NI_F_LOG_PEER_REFUSED ||
+        id == NI_F_LOG_PEER_SILENT)
+        put_address(t, h);
+    put_clue(t, log, id);
     ni_put(t, ". ");
     ni_quote(t, ni_log_word(log, h->file));
     ni_putf(t, ":%u: \"%s\"", (unsigned)h->line, h->quote);
@@ -332,6 +402,9 @@ static bool is_deadly(const struct ni_log *log, const struct ni_log_hit *h)
 
         if (log->hit[i].row->id != NI_F_LOG_PEER_SILENT)
             continue;
+        /* the other end does not answer, because its port is down */
+        if (log->hit[i].file == h->file && log->hit[i].line > h->line)
+            return true;
         for (unsigned k = 0; k < log->n; k++)
             if ((log->order[k]->process->said & both) == both)
                 return true;
@@ -447,6 +520,8 @@ static bool is_survived(const struct ni_log *log, const struct ni_log_hit *h)
         return true;
     if ((h->flags & IN_ORDER) != 0 && have_ended(log) && !has_failed(log))
         return true;
+    if ((h->flags & AFTERMATH) != 0 && log->n > 0 && !has_failed(log))
+        return true;
     if (is_passed(log, h))
         return true;
     return (h->flags & GENERAL) != 0 && have_ended(log);
@@ -456,7 +531,8 @@ static bool is_survived(const struct ni_log *log, const struct ni_log_hit *h)
 static bool has_fault(const struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_hit; i++)
-        if (!is_warning_only(log, &log->hit[i]) && !is_survived(log, &log->hit[i]))
+        if (!is_warning_only(log, &log->hit[i]) && !is_survived(log, &log->hit[i]) &&
+            (log->hit[i].flags & AFTERMATH) == 0)
             return true;
     return false;
 }
@@ -469,6 +545,8 @@ static bool is_told(const struct ni_log *log, const struct ni_log_hit *h,
     const bool over_sockets = count_with(log, SOCKETS) > 0;
 
     if ((h->flags & FOLLOWS) != 0 && ni_findings_has(f, id))
+        return true;
+    if ((h->flags & AFTERMATH) != 0 && ni_findings_count(f, NI_ERROR) > 0)
         return true;
     if ((h->flags & FOLLOWS) != 0 && is_of_store(id) &&
         (ni_findings_has(f, NI_F_LOG_NAMES) || ni_findings_has(f, NI_F_LOG_PROXY)))
@@ -545,8 +623,15 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
         ni_putf(&t, "%s: ", ni_log_cause[NI_F_HCA_NONE]);
     put_hit(&t, log, h, id);
     struct ni_finding *found = ni_report(f, id, who.buf, "%s", t.buf);
-    if (found && h->row->user)
-        found->user = h->row->user;
+    if (h->row->user || h->row->admin)
+        ni_log_advise(found, h->row->user, h->row->admin);
+    else if (id == NI_F_LOG_LIBRARY && ni_log_ask[h->row->library])
+        ni_log_advise(found, ni_log_ask[h->row->library], NULL);
+    if (id == NI_F_LOG_PEER_REFUSED && log->clue[NI_CLUE_FILE_INIT].file != 0)
+        ni_log_advise(found,
+                      "remove that file before each start, or name a new one for each run; look "
+                      "whether the address is one of this job's hosts.",
+                      NULL);
     /* pods are not where Slurm's jobs are */
     if (found && id == NI_F_LOG_PEER_DIED && find_job_end(log)) {
         found->user = "nothing, if it left with the job; else find in its log why it left earlier.";
@@ -1110,7 +1195,8 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     const bool mixed = sockets > 0 && count_with(log, RDMA | LOCAL) > 0;
     const struct ni_finding *cause = ni_log_cause_of(log, f, mixed);
 
-    log->cause = cause;
+    log->cause = cause ? cause : log->untold;
+    cause = log->cause;
     if (cause)
         ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
     log->job_at = t.len;
@@ -1133,6 +1219,40 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     log->not_known = log->failed && !log->unmet && !log->died && of_job == 0;
 }
 
+/* Returns the first line that is left of a job whose store has gone; NULL: there is none. */
+static const struct ni_log_hit *find_aftermath(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if ((log->hit[i].flags & AFTERMATH) != 0)
+            return &log->hit[i];
+    return NULL;
+}
+
+/* Reports that the log has nothing of NCCL, and no error that tells. */
+static void report_nothing(struct ni_log *log, struct ni_findings *f)
+{
+    if (log->n_rank > 0 || log->version != 0 || has_fault(log) ||
+        ni_findings_count(f, NI_ERROR) > 0)
+        return;
+    (void)ni_log_report_error(log, true, f);
+    ni_log_report_follower(log, f);
+    if (ni_findings_count(f, NI_ERROR) > 0)
+        return;
+    const struct ni_log_hit *h = find_aftermath(log);
+    struct ni_text t = NI_TEXT(480);
+
+    if (!h) {
+        ni_report(f, NI_F_LOG_NONE, "",
+                  "the log has no `NCCL INFO` or `NCCL WARN`, no version of NCCL or RCCL, and no "
+                  "error that goes with them");
+        return;
+    }
+    put_hit(&t, log, h, h->row->id);
+    struct ni_finding *found = ni_report(f, NI_F_LOG_NONE, "", "%s", t.buf);
+    ni_log_advise(found, h->row->user, h->row->admin);
+    log->untold = found;
+}
+
 void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f)
 {
     ni_log_name_ranks(log);
@@ -1143,14 +1263,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
         log->order[i]->is = flags_of(log, log->order[i], one_host);
     ni_log_find_owners(log);
     ni_log_report_causes(log, f);
-    const bool nothing = log->n_rank == 0 && log->version == 0 && !has_fault(log) &&
-                         ni_findings_count(f, NI_ERROR) == 0;
-    if (nothing)
-        (void)ni_log_report_error(log, true, f);
-    if (nothing && ni_findings_count(f, NI_ERROR) == 0)
-        ni_report(f, NI_F_LOG_NONE, "",
-                  "the log has no `NCCL INFO` or `NCCL WARN`, no version of NCCL or RCCL, and no "
-                  "error that goes with them");
+    report_nothing(log, f);
     for (unsigned follows = 0; follows <= FOLLOWS; follows++)
         for (unsigned i = 0; i < log->n_hit; i++)
             if ((log->hit[i].row->flags & FOLLOWS) == follows)
@@ -1164,6 +1277,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     judge_idle(log, f);
     ni_log_report_unknown(log, f);
     log->doubt = ni_log_report_error(log, log->n == 0 && !log->job_ran[0], f);
+    ni_log_report_follower(log, f);
     if (log->dropped > 0)
         ni_report(f, NI_F_FACT_TRUNCATED, "log",
                   "%u fact%s of it did not fit, so what is said here is not said of the whole log",

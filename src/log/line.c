@@ -48,7 +48,8 @@ uint64_t ni_log_time(const struct ni_log_line *l)
 {
     static const char form[] = "0000-00-00T00:00:00";
     const size_t n = sizeof(form) - 1;
-    const char *stop = l->message - l->p > 64 ? l->p + 64 : l->message;
+    const char *limit = l->by ? l->message : l->end;
+    const char *stop = limit - l->p > 64 ? l->p + 64 : limit;
 
     for (const char *p = l->p; stop - p > (ptrdiff_t)n; p++) {
         uint64_t time = 0;
@@ -152,6 +153,17 @@ void ni_log_read_line(struct ni_log_line *l, struct ni_log *log, const char *p, 
     }
     l->is_nccl = headers > 0;
     l->whole = headers < 2;
+}
+
+void ni_log_keep_clue(struct ni_log_mark *ret, const struct ni_log_line *l, const char *at)
+{
+    struct ni_text t = ni_text_on(ret->text, sizeof(ret->text));
+
+    ret->file = l->log->file;
+    ret->line = (uint32_t)l->log->line;
+    ret->time = ni_log_time(l);
+    ret->text[0] = '\0';
+    ni_put_quoted(&t, at, (size_t)(l->end - at), sizeof(ret->text) - 1);
 }
 
 struct ni_span ni_log_message(const struct ni_log_line *l)

@@ -33,11 +33,19 @@
         .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .stage = NI_STAGE_##in, \
         .take = NI_TAKE_FAULT, .id = NI_F_##finding, .flags = (is), .cause = (why)                \
     }
-#define ENDED(words, by, since, is, why, advice)                               \
-    {                                                                          \
-        .text = (words), .library = NI_LIBRARY_##by, .versions = (since),      \
-        .stage = NI_STAGE_RUNNING, .take = NI_TAKE_FAULT, .id = NI_F_LOG_LEFT, \
-        .flags = (is) | JOB_ENDED, .cause = (why), .user = (advice)            \
+/* With what the user and the cluster admin do in place of what the finding says; NULL: nothing. */
+#define ADVISE(words, by, since, in, finding, is, why, user_does, admin_does)                     \
+    {                                                                                             \
+        .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .stage = NI_STAGE_##in, \
+        .take = NI_TAKE_FAULT, .id = NI_F_##finding, .flags = (is), .cause = (why),               \
+        .user = (user_does), .admin = (admin_does)                                                \
+    }
+#define ENDED(words, by, since, is, why, advice) \
+    ADVISE(words, by, since, RUNNING, LOG_LEFT, (is) | JOB_ENDED, why, advice, NULL)
+#define CLUE(words, by, since, what)                                                            \
+    {                                                                                           \
+        .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .take = NI_TAKE_CLUE, \
+        .id = NI_F_NONE, .flags = NI_CLUE_##what                                                \
     }
 #define MILD(words, by, since) FACT(words, by, since, MILD)
 #define STEP(words, by, since, step)                                                            \
@@ -76,9 +84,68 @@ static const char late_rendezvous[] = "not all nodes came to torchrun's rendezvo
 static const char stands_still[] =
     "a rank stands still in a call of NCCL or CUDA: others did not come, or came later than "
     "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC allows";
+static const char other_sizes[] =
+    "compare the settings (NCCL_*) and the versions of NCCL on the two hosts. If they are equal, "
+    "the program calls other collectives or sizes on these ranks: TORCH_DISTRIBUTED_DEBUG=DETAIL "
+    "names them.";
 static const char worker_died[] =
-    "a Ray worker was killed or crashed; the line names its node and pid. Look there for the "
-    "kernel's OOM killer and in its own log";
+    "a Ray worker was killed or crashed; the line names its node and pid";
+static const char look_at_worker[] =
+    "look on that node for the worker's own log (/tmp/ray/session_latest/logs, by its pid), and in "
+    "the kernel's log for the OOM killer.";
+static const char node_lost[] =
+    "Ray lost this node: the machine or its pod was stopped, crashed or was preempted, or its "
+    "network broke; the deaths of its actors follow from it";
+static const char find_node[] =
+    "look whether that node's pod or machine still runs, and since when; if so, its raylet's log "
+    "(/tmp/ray/session_latest/logs/raylet.out).";
+static const char ask_cluster[] = "look whether it was preempted, restarted or lost its network.";
+static const char by_oom[] =
+    "the kernel killed a process, because the job or its container had used up the memory of the "
+    "host that it may have";
+static const char more_host_memory[] =
+    "ask for more memory (Slurm: --mem, or --mem-per-cpu; Kubernetes: resources.limits.memory), or "
+    "use less: fewer workers of the DataLoader, no copy of the data in each process.";
+static const char no_transport[] =
+    "NVSHMEM could start none of its transports here: neither those over RDMA nor, for GPUs "
+    "without NVLink, P2P";
+static const char for_transport[] =
+    "see that the pod has RDMA devices (/dev/infiniband, `nccl-init doctor`); NVSHMEM_DEBUG=INFO "
+    "says why each transport was left out. With GPUs of one node P2P must work (`nvidia-smi topo "
+    "-p2p r`).";
+static const char for_ibgda[] =
+    "for IBGDA: load nvidia_peermem, and the NVIDIA driver with NVreg_EnableStreamMemOPs=1 and "
+    "PeerMappingOverride=1.";
+static const char no_registering[] =
+    "the network plugin aws-ofi-nccl could not register memory with the network's device, which "
+    "ends the job";
+static const char for_registering[] =
+    "with EFA an installer before 1.29 does not fit NCCL 2.19 and later: take a newer one in the "
+    "image (libfabric, aws-ofi-nccl), or set FI_EFA_SET_CUDA_SYNC_MEMOPS=0. RC -12 is the limit of "
+    "locked memory, -13 a device that the container may not use.";
+static const char two_open_mpis[] =
+    "the nodes have different versions of Open MPI, or of PRRTE: its daemon on another node does "
+    "not understand what this mpirun sent";
+static const char one_open_mpi[] =
+    "compare `mpirun --version` and `which orted` on all nodes, as ssh finds them (`ssh HOST which "
+    "orted`); use the same Open MPI everywhere, or --prefix.";
+static const char store_gone[] =
+    "the process that holds the job's store (rank 0, or its torchrun) ended before this one. That "
+    "follows from something else, and is harmless if the job was over";
+static const char ask_store[] =
+    "read the log of rank 0, of the host that the line calls remote, also of its container before "
+    "a restart: the first error there is the cause. This rank is not.";
+static const char unused_parameters[] =
+    "the program raised an exception: DDP waits for gradients of parameters that took no part in "
+    "the loss: an error of the program, not of the cluster";
+static const char use_all[] =
+    "the program's author lets all parameters take part in the loss on each rank, or sets "
+    "find_unused_parameters=True; TORCH_DISTRIBUTED_DEBUG=DETAIL names them.";
+static const char with_mooncake[] =
+    "give Mooncake a GID that the other end reaches, of RoCE v2 and this pod's IPv4 address "
+    "(MC_GID_INDEX; `nccl-init plan --gids` lists them), and only HCAs that reach each other.";
+static const char reach_each_other[] = "check that these ports reach each other: VLAN, subnet, "
+                                       "routes.";
 
 const char *const ni_log_library[NI_LIBRARY_END] = {
     [NI_LIBRARY_NCCL] = "NCCL",
@@ -87,6 +154,7 @@ const char *const ni_log_library[NI_LIBRARY_END] = {
     [NI_LIBRARY_GLOO] = "Gloo",
     [NI_LIBRARY_HOROVOD] = "Horovod",
     [NI_LIBRARY_JAX] = "JAX",
+    [NI_LIBRARY_KUBERNETES] = "Kubernetes",
     [NI_LIBRARY_LIBC] = "the C library",
     [NI_LIBRARY_LIGHTNING] = "Lightning",
     [NI_LIBRARY_MOONCAKE] = "Mooncake",
@@ -104,6 +172,20 @@ const char *const ni_log_library[NI_LIBRARY_END] = {
     [NI_LIBRARY_UCX] = "UCX",
     [NI_LIBRARY_VERBS] = "libibverbs",
     [NI_LIBRARY_VLLM] = "vLLM",
+};
+
+const char *const ni_log_ask[NI_LIBRARY_END] = {
+    [NI_LIBRARY_GLOO] = "look at the address in the line: each process tells that of its host name "
+                        "unless GLOO_SOCKET_IFNAME names an interface that all nodes share.",
+    [NI_LIBRARY_MOONCAKE] = "compare the devices and the GID index that Mooncake was told with "
+                            "`nccl-init plan --gids`; its first error line names the device.",
+    [NI_LIBRARY_MPI] = "read the lines of MPI around this one: they name the host. NCCL is not "
+                       "concerned.",
+    [NI_LIBRARY_NVSHMEM] = "read NVSHMEM's first line in the log; NVSHMEM_DEBUG=INFO shows which "
+                           "devices and transports it tries.",
+    [NI_LIBRARY_TORCH] = "read the lines of torch around this one: they name the address.",
+    [NI_LIBRARY_UCX] = "read UCX's first line in the log: it names the device or the address. "
+                       "UCX_LOG_LEVEL=info shows what it chose.",
 };
 
 const char *const ni_log_cause[NI_F_END] = {
@@ -135,6 +217,7 @@ const char *const ni_log_cause[NI_F_END] = {
     [NI_F_LOG_CUMEM] =
         "ranks of one node disagree: the other one shares host memory by cuMem, not in /dev/shm",
     [NI_F_LOG_DIAG] = "NCCL's own diagnostics report a difference or a failure",
+    [NI_F_LOG_EXCEPTION] = "the program raised an exception",
     [NI_F_LOG_FAILED] = "NCCL gave up; an earlier WARN line says why",
     [NI_F_LOG_FILES] = "the process has reached its limit of open files",
     [NI_F_LOG_GPU_FAILED] = "the GPU or its NVLink has failed, which no program can cause",
@@ -146,6 +229,7 @@ const char *const ni_log_cause[NI_F_END] = {
     [NI_F_LOG_LIBIBVERBS] = "the image lacks libibverbs or its providers",
     [NI_F_LOG_LIBRARY] = "a library beside NCCL reports an error",
     [NI_F_LOG_LINES_LOST] = "Ray left out lines: channels and ranks are missing",
+    [NI_F_LOG_MEMORY] = by_oom,
     [NI_F_LOG_NAMES] = "a name does not resolve",
     [NI_F_LOG_PEER_DIED] = "the other rank died or left",
     [NI_F_LOG_PEER_REFUSED] =
@@ -322,9 +406,12 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Message truncated : received", NCCL, ALL, BOOTSTRAP, LOG_VERSION_DIFFERS, 0),
     FAULT("Mismatched NCCL version", NCCL, "2.23.4-2.32.3", BOOTSTRAP, LOG_VERSION_DIFFERS, 0),
     FAULT("Mismatched NCCL git versions", NCCL, "2.32.3", BOOTSTRAP, LOG_VERSION_DIFFERS, 0),
-    FAULT("message truncated : receiving", NCCL, ALL, RUNNING, JOB_SETTING_DIFFERS, 0),
-    FAULT("collective mismatch error", NCCL, "2.17-2.19.4", RUNNING, JOB_SETTING_DIFFERS, 0),
-    FAULT("posted incorrect receive", NCCL, "2.20.5-2.32.3", RUNNING, JOB_SETTING_DIFFERS, 0),
+    ADVISE("message truncated : receiving", NCCL, ALL, RUNNING, JOB_SETTING_DIFFERS, 0, NULL,
+           other_sizes, NULL),
+    ADVISE("collective mismatch error", NCCL, "2.17-2.19.4", RUNNING, JOB_SETTING_DIFFERS, 0, NULL,
+           other_sizes, NULL),
+    ADVISE("posted incorrect receive", NCCL, "2.20.5-2.32.3", RUNNING, JOB_SETTING_DIFFERS, 0, NULL,
+           other_sizes, NULL),
     BECAUSE(
         "onnect to 169.254.%{<}%d> %{refused|timed out|No route|unreachable}", NCCL, ALL, ANY,
         LOG_PEER_UNREACHABLE, NI_PATTERN_LAST,
@@ -337,8 +424,16 @@ const struct ni_pattern ni_patterns[] = {
     /* "10.0.0.9<4000>" is NCCL's form: other programs print it without the brackets. */
     FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", NCCL, ALL, ANY,
           LOG_PEER_REFUSED, NI_PATTERN_LAST),
-    FAULT("onnect to %{<}%d> %{timed out|No route|unreachable}", NCCL, ALL, ANY,
-          LOG_PEER_UNREACHABLE, NI_PATTERN_LAST),
+    BECAUSE("onnect to %{<}%d> %{No route}", NCCL, ALL, ANY, LOG_PEER_UNREACHABLE, NI_PATTERN_LAST,
+            "no way to the other end: its host is down, or a firewall rejects the connection (No "
+            "route to host)"),
+    BECAUSE("onnect to %{<}%d> %{unreachable}", NCCL, ALL, ANY, LOG_PEER_UNREACHABLE,
+            NI_PATTERN_LAST,
+            "the other end's address is of a network to which this host has no route: it told that "
+            "of another interface"),
+    BECAUSE("onnect to %{<}%d> %{timed out}", NCCL, ALL, ANY, LOG_PEER_UNREACHABLE, NI_PATTERN_LAST,
+            "the other end does not answer: its host is down, a firewall or a NetworkPolicy throws "
+            "the packets away, or it told the address of another interface"),
     FAULT("all to connect failed : Connection refused", NCCL, "log 2.3-2.7.8", ANY,
           LOG_PEER_REFUSED, 0),
     FAULT("all to connect failed : %{timed out|No route|unreachable}", NCCL, "log 2.3-2.7.8", ANY,
@@ -348,6 +443,9 @@ const struct ni_pattern ni_patterns[] = {
           NI_PATTERN_LAST),
     FAULT("onnect returned %{timed|route|unreach}", NCCL, "2.17-2.26.6", ANY, LOG_PEER_UNREACHABLE,
           NI_PATTERN_LAST),
+    /* misc/socket.cc: it counts its own retries */
+    FAULT("exceeded retries (%d", NCCL, "2.17-2.18.6", ANY, LOG_PEER_REFUSED, 0),
+    FAULT("exceeded timeouts (%d", NCCL, "2.17-2.18.6", ANY, LOG_PEER_UNREACHABLE, 0),
     FAULT("poll() returned %d, no POLLOUT events", NCCL, "2.23.4-2.26.6", ANY, LOG_PEER_UNREACHABLE,
           0),
     FAULT("Connection closed by remote peer", NCCL, ALL, ANY, LOG_PEER_DIED, FOLLOWS),
@@ -431,7 +529,12 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("UCX  ERROR %r", UCX, "1.3-1.19", ANY, LOG_LIBRARY, GENERAL,
             "UCX, over which the program or MPI talks, reports an error"),
     /* rdma_endpoint.cpp, rdma_context.cpp */
-    FAULT("Failed to modify QP to RTR, check mtu, gid", MOONCAKE, "0.3", NETWORK, VERBS_CONNECT, 0),
+    ADVISE("Failed to modify QP to RTR, check mtu, gid", MOONCAKE, "0.3", NETWORK, VERBS_CONNECT, 0,
+           NULL, with_mooncake, reach_each_other),
+    ADVISE("Failed to modify QP to RTS", MOONCAKE, "0.3", NETWORK, VERBS_CONNECT, 0, NULL,
+           with_mooncake, reach_each_other),
+    CLUE("(GID_Index %d) fe:80:00:00", MOONCAKE, "0.3", GID_LOCAL),
+    CLUE("(GID_Index %d) fe80:", MOONCAKE, "0.3", GID_LOCAL),
     FAULT("Failed to register memory %x: Cannot allocate", MOONCAKE, "0.3", NETWORK, LOG_PINNED, 0),
     BECAUSE("Failed to register memory %x: %{Invalid|Bad address|not supported}", MOONCAKE, "0.3",
             ANY, LOG_LIBRARY, 0,
@@ -483,10 +586,20 @@ const struct ni_pattern ni_patterns[] = {
             "interface (NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME) does not reach all nodes"),
     BECAUSE("init.cu:%d: non-zero status: %d ", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY,
             GENERAL | FOLLOWS, "NVSHMEM could not begin; the lines before this one may say why"),
-    BECAUSE("Unable to initialize any transports", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
-            "NVSHMEM found no transport between the nodes"),
+    ADVISE("Unable to initialize any transports", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
+           no_transport, for_transport, for_ibgda),
+    ADVISE("nvshmem detect topo failed", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
+           no_transport, for_transport, for_ibgda),
+    ADVISE("init failed for transport: IBGDA", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY,
+           FOLLOWS | IF_FAILED, "NVSHMEM could not start its transport IBGDA", for_transport,
+           for_ibgda),
     BECAUSE("nvshmem initialization failed", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
             "NVSHMEM could not begin"),
+    BECAUSE("nvshmem setup connections failed", NVSHMEM, "2.7-3.4", NETWORK, LOG_LIBRARY, FOLLOWS,
+            no_queue_pair),
+    BECAUSE("nvshmem setup heap failed", NVSHMEM, "2.7-3.4", ANY, LOG_LIBRARY, FOLLOWS,
+            "NVSHMEM could not make its heap on the GPU (NVSHMEM_SYMMETRIC_SIZE), or not register "
+            "it with the HCA"),
     /* ---- aws-ofi-nccl: nccl_ofi_net.cpp, nccl_ofi_rdma.cpp ---- */
     BECAUSE("OFI fi_getinfo() call failed: No data available", OFI, "1.2-1.17", INIT, LOG_PLUGIN,
             WHY,
@@ -502,6 +615,24 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("NET/OFI Request %x completed with error", OFI, "1.2-1.17", RUNNING, LOG_PLUGIN, FATAL,
             "a transfer of the network plugin aws-ofi-nccl failed: the other end is gone, or EFA's "
             "traffic is not let through between the nodes (security group)"),
+    ADVISE("NET/OFI Unable to register memory (type", OFI, "1.0-1.17", NETWORK, LOG_PLUGIN, FATAL,
+           no_registering, for_registering, NULL),
+    ADVISE("NET/OFI Could not register memory", OFI, "1.6-1.17", NETWORK, LOG_PLUGIN, FATAL,
+           no_registering, for_registering, NULL),
+    ADVISE("NET/OFI Couldn't register memory", OFI, "1.17-1.20", NETWORK, LOG_PLUGIN, FATAL,
+           no_registering, for_registering, NULL),
+    ADVISE("NET/OFI Request completed with error", OFI, "1.4-1.17", RUNNING, LOG_PLUGIN, FATAL,
+           "a transfer of the network plugin aws-ofi-nccl failed: the other end is gone, or the "
+           "traffic is not let through between the nodes",
+           "find the rank that ended first: its log says why. With EFA the security group must let "
+           "all traffic to and from itself through.",
+           "check the network of the other end."),
+    ADVISE("NET/OFI Only EFA provider is supported", OFI, "1.4-1.17", INIT, LOG_PLUGIN, WHY,
+           "the network plugin aws-ofi-nccl was loaded, and libfabric found no EFA device in the "
+           "pod",
+           "request EFA devices for the pod (vpc.amazonaws.com/efa), on a type of machine that has "
+           "them.",
+           NULL),
     BECAUSE("NET/OFI Couldn't open %r", OFI, "1.0-1.17", NETWORK, LOG_PLUGIN, FATAL,
             "the network plugin aws-ofi-nccl could not set up a connection: the device has no "
             "resources left, or libfabric does not fit the plugin"),
@@ -603,11 +734,14 @@ const struct ni_pattern ni_patterns[] = {
             LOG_GPU_FAILED, 0,
             "NVLink joins these GPUs, and the driver allows no P2P over it: a fault of the GPU or "
             "the NVLink, or a virtual machine that does not pass it on"),
-    BECAUSE("nvmlDeviceGetHandleByPciBusId() failed: Not Found", NCCL, "2.17-2.32.3", INIT,
-            JOB_HOSTID_SAME, 0,
-            "a rank that counts as one of this host has a GPU that this container does not have: "
-            "pods of one node with one host name, each with its own GPUs, need an NCCL_HOSTID of "
-            "their own, or one pod with all GPUs"),
+    ADVISE("nvmlDeviceGetHandleByPciBusId() failed: Not Found", NCCL, "2.17-2.32.3", INIT,
+           JOB_HOSTID_SAME, 0,
+           "a rank that counts as one of this host has a GPU that this container does not have: "
+           "pods of one node with one host name, each with its own GPUs, need an NCCL_HOSTID of "
+           "their own, or one pod with all GPUs",
+           "set NCCL_HOSTID to another value in each of these pods, or start one pod with all GPUs "
+           "of the node. If there is only one pod: `nvidia-smi` tells whether a GPU is lost.",
+           NULL),
     BECAUSE(
         "Attribute %s of node %s not found", NCCL, ALL, INIT, USER_TOPO_UNREADABLE, FATAL | WARN,
         "the topology lacks this attribute: the file that NCCL_TOPO_FILE names, or the one that "
@@ -622,9 +756,12 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Mismatched collective detected", NCCL, "log 2.4.8", RUNNING, LOG_COLLECTIVE, 0),
     FAULT("Your program may be hanging, this may be caused by a collective mismatch", NCCL,
           "log 2.7.8", RUNNING, LOG_COLLECTIVE, 0),
-    BECAUSE("Invalid rank requested : %d/%d", NCCL, ALL, BOOTSTRAP, JOB_RANK_TWICE, 0,
-            "a process has a number that is not below the number of ranks: more processes were "
-            "started than the world size that they were told"),
+    ADVISE("Invalid rank requested : %d/%d", NCCL, ALL, BOOTSTRAP, JOB_RANK_TWICE, 0,
+           "a process has a number that is not below the number of ranks: more processes were "
+           "started than the world size that they were told",
+           "RANK must be 0 to WORLD_SIZE-1, and WORLD_SIZE must count all processes, the master's "
+           "too.",
+           NULL),
     BECAUSE(
         "IpcGetMemHandle failed", RCCL, "log 2.18.3", NETWORK, LOG_CUDA, 0,
         "a GPU's memory cannot be shared with another process (IPC): the GPUs or the container do "
@@ -673,10 +810,38 @@ const struct ni_pattern ni_patterns[] = {
     PROGRAM("Caught signal %d (", UCX, "1.3-1.19", CAUGHT),
     PROGRAM("] Signal: %{ (}%d)", MPI, "Open MPI 1.6-5.0", CAUGHT),
     PROGRAM("Segmentation fault", SHELL, "bash, Open MPI, faulthandler", SIGNAL_11),
+    /* jobs.c of bash: "script: line 28:  8156 Killed   python3" */
+    PROGRAM(": line %d: %{ Killed  }", SHELL, "bash", SIGNAL_9),
+    PROGRAM("died with <Signals.SIG%{KILL: 9>}", PYTHON, "3", SIGNAL_9),
+    PROGRAM("died with <Signals.SIG%{SEGV: 11>}", PYTHON, "3", SIGNAL_11),
+    PROGRAM("exits with return code = -9", TORCH, "DeepSpeed 0.3-0.17", SIGNAL_9),
+    PROGRAM("exits with return code = -11", TORCH, "DeepSpeed 0.3-0.17", SIGNAL_11),
+    PROGRAM("exits with return code = -7", TORCH, "DeepSpeed 0.3-0.17", SIGNAL_7),
     PROGRAM("Bus error (core dumped)", SHELL, "bash", SIGNAL_7),
     PROGRAM("Floating point exception", SHELL, "bash, Open MPI", SIGNAL_8),
     PROGRAM("Illegal instruction", SHELL, "bash, Open MPI", SIGNAL_4),
-    PROGRAM("oom_kill event", SLURM, "20-25", SIGNAL_9),
+    /* torch/csrc/distributed/c10d/reducer.cpp; also outside a traceback, if lines are mixed */
+    ADVISE("Expected to have finished reduction in the prior", TORCH, "1.0-2.11", RUNNING,
+           LOG_EXCEPTION, FOLLOWS, unused_parameters, use_all, NULL),
+    ADVISE("arameters which did not receive grad for rank", TORCH, "1.9-2.11", RUNNING,
+           LOG_EXCEPTION, FOLLOWS, unused_parameters, use_all, NULL),
+    ADVISE("arameter indices which did not receive grad for", TORCH, "1.9-2.11", RUNNING,
+           LOG_EXCEPTION, FOLLOWS, unused_parameters, use_all, NULL),
+    ADVISE("Expected to mark a variable ready only once", TORCH, "1.0-2.11", RUNNING, LOG_EXCEPTION,
+           FOLLOWS,
+           "the program raised an exception: DDP got two gradients of one parameter: it is used "
+           "twice, often together with checkpoints of activations",
+           "the program's author calls gradient checkpointing with use_reentrant=False, or DDP "
+           "with static_graph=True.",
+           NULL),
+    /* what explains other lines */
+    CLUE("init_method%{file:/}", PROGRAM, "all", FILE_INIT),
+    CLUE("init-method%{file:/}", PROGRAM, "all", FILE_INIT),
+    CLUE("dist_url%{file:/}", PROGRAM, "all", FILE_INIT),
+    CLUE("dist-url%{file:/}", PROGRAM, "all", FILE_INIT),
+    CLUE("aving%{heckpoint}", PROGRAM, "all", CHECKPOINT),
+    CLUE("aving%{model|state}", PROGRAM, "all", CHECKPOINT),
+    CLUE("saved%{heckpoint}", PROGRAM, "all", CHECKPOINT),
     FAULT("Detected mismatch between collectives", TORCH, "1.11-2.11", RUNNING, LOG_COLLECTIVE, 0),
     FAULT("Watchdog caught collective operation", TORCH, "2.2-2.11", RUNNING, LOG_TIMEOUT, 0),
     BECAUSE("Heartbeat monitor timed out", TORCH, "2.3", RUNNING, LOG_TIMEOUT, 0, stands_still),
@@ -705,9 +870,7 @@ const struct ni_pattern ni_patterns[] = {
             LOG_RANKS_MISSING, GAVE_UP,
             "rank 0 gave up, because not all ranks had come to its store in time"),
     BECAUSE("network addresses of (%{cannot be retrieved (gai error}", TORCH, "1.10-2.11", NAMES,
-            LOG_NAMES, LATE,
-            "the name of rank 0's host does not resolve: the headless Service of that name is "
-            "missing, or the pod is not ready and publishNotReadyAddresses is not set"),
+            LOG_NAMES, LATE, "the name of rank 0's host does not resolve here"),
     BECAUSE("TCP client failed to connect/validate to host %s - retrying%{failed to recv, got 0}",
             TORCH, "2.4-2.11", STORE, LOG_PROXY, LATE,
             "rank 0's port accepts a connection and closes it at once, again and again: a sidecar "
@@ -716,8 +879,19 @@ const struct ni_pattern ni_patterns[] = {
             "rank 0's port accepts a connection and breaks it off: a sidecar proxy or another "
             "program stands there, or rank 0's store has ended"),
     BECAUSE("gaierror: [Errno ", PYTHON, "3", NAMES, LOG_NAMES, 0,
-            "a host's name does not resolve: it is misspelt, the headless Service of that name is "
-            "missing, or the pod is not ready and publishNotReadyAddresses is not set"),
+            "a host's name does not resolve here"),
+    ADVISE("\"should dump\" flag on TCPStore", TORCH, "2.5-2.11", RUNNING, LOG_LEFT,
+           FOLLOWS | AFTERMATH, store_gone, ask_store, NULL),
+    ADVISE("recvValue failed on SocketImpl(", TORCH, "2.6-2.11", RUNNING, LOG_LEFT,
+           FOLLOWS | AFTERMATH, store_gone, ask_store, NULL),
+    ADVISE("sendBytes failed on SocketImpl(", TORCH, "2.6-2.11", RUNNING, LOG_LEFT,
+           FOLLOWS | AFTERMATH, store_gone, ask_store, NULL),
+    ADVISE("Error: Socket Timeout", TORCH, "1.8-2.11", STORE, LOG_RENDEZVOUS, FOLLOWS,
+           "a process waited in vain at the job's store: another one did not come, had ended, or "
+           "could not be reached",
+           "look for the process that is missing, and at what it said first; a longer time-out "
+           "only delays this.",
+           NULL),
     FAULT("failed to recv, got 0 bytes", TORCH, "2.2-2.9", STORE, LOG_RENDEZVOUS, FOLLOWS | LATE),
     /* gloo/transport/tcp: each rank tells the address of its own host name */
     BECAUSE("Gloo connectFullMesh failed", TORCH, "2.3-2.11", ANY, LOG_LIBRARY, 0, no_mesh),
@@ -760,10 +934,8 @@ const struct ni_pattern ni_patterns[] = {
             "there. The operator's init container brings it (kubectl-delivery)"),
     BECAUSE("Host key verification failed", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
             "ssh does not know the key of that node, so no rank was started on it"),
-    BECAUSE(
-        "ssh: Could not resolve hostname %s", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
-        "the name of a node does not resolve, so no rank was started on it: the headless Service "
-        "is missing, or the pod is not ready yet"),
+    BECAUSE("ssh: Could not resolve hostname %s", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
+            "the name of a node does not resolve, so no rank was started on it"),
     BECAUSE(
         "ssh: connect to host %s port %d: %r", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
         "the launcher does not reach the ssh of a node: it does not run there yet, or is not let "
@@ -771,20 +943,162 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("orted: command not found", SHELL, "bash, Open MPI 1.8-4.1", LAUNCHER, LOG_LAUNCHER, 0,
             "mpirun's daemon, orted, is not in the PATH of the shell that ssh starts on the nodes: "
             "call mpirun by its full path, or with --prefix"),
-    BECAUSE("A worker died or was killed while executing a task", RAY, "2.3-2.50", RUNNING,
-            LOG_LEFT, 0, worker_died),
-    BECAUSE("Worker exit type: SYSTEM_ERROR", RAY, "2.3-2.50", RUNNING, LOG_LEFT, 0, worker_died),
-    BECAUSE("killed due to the node running low on memory", RAY, "2.3-2.50", RUNNING, LOG_LEFT, 0,
-            "Ray killed a worker because its node had too little memory left: the program needs "
-            "less of it, or the pod's limit is too low"),
-    BECAUSE("has been marked dead because the detector has missed", RAY, "2.3-2.50", RUNNING,
-            LOG_LEFT, 0, "Ray lost a node: it was stopped, is overloaded, or its network broke"),
+    ADVISE("A worker died or was killed while executing a task", RAY, "2.3-2.50", RUNNING, LOG_LEFT,
+           0, worker_died, look_at_worker, NULL),
+    ADVISE("Worker exit type: SYSTEM_ERROR", RAY, "2.3-2.50", RUNNING, LOG_LEFT, 0, worker_died,
+           look_at_worker, NULL),
+    ADVISE("killed due to the node running low on memory", RAY, "2.3-2.50", RUNNING, LOG_MEMORY, 0,
+           "Ray killed a worker because its node had too little memory left: the program needs "
+           "less of it, or the pod's limit is too low",
+           more_host_memory, NULL),
+    ADVISE("killed due to memory pressure (OOM)", RAY, "2.3-2.50", RUNNING, LOG_MEMORY, FOLLOWS,
+           "Ray killed workers because a node had too little memory left", more_host_memory, NULL),
+    /* gcs_node_manager.cc: "and ip: ", later "and address: ... and node name: " */
+    ADVISE("and ip: %s has been marked dead because", RAY, "1.0-2.0", RUNNING, LOG_LEFT, NAMED,
+           node_lost, find_node, ask_cluster),
+    ADVISE("and address: %s and node name: %s has been marked dead", RAY, "2.0-2.50", RUNNING,
+           LOG_LEFT, NAMED, node_lost, find_node, ask_cluster),
+    ADVISE("has been marked dead because the detector has missed", RAY, "1.0-2.50", RUNNING,
+           LOG_LEFT, GENERAL, node_lost, find_node, ask_cluster),
+    ADVISE("lost contact with the driver", RAY, "0.8-2.50", RUNNING, LOG_LEFT, FOLLOWS, node_lost,
+           find_node, ask_cluster),
+    ADVISE("he actor is dead because its node has died", RAY, "1.9-2.50", RUNNING, LOG_LEFT,
+           FOLLOWS, node_lost, find_node, ask_cluster),
+    ADVISE("he actor died because its node has died", RAY, "2.3-2.50", RUNNING, LOG_LEFT, FOLLOWS,
+           node_lost, find_node, ask_cluster),
+    ADVISE("nknown option%{hnp-topo-sig|tree-spawn|orte_|prte_}", MPI, "Open MPI 1.8-5.0", LAUNCHER,
+           LOG_LAUNCHER, 0, two_open_mpis, one_open_mpi, NULL),
+    ADVISE("nrecognized option%{hnp-topo-sig|tree-spawn|orte_|prte_}", MPI, "Open MPI 1.8-5.0",
+           LAUNCHER, LOG_LAUNCHER, 0, two_open_mpis, one_open_mpi, NULL),
+    ADVISE("Data unpack had inadequate space in file", MPI, "Open MPI 1.3-4.1", LAUNCHER,
+           LOG_LAUNCHER, FOLLOWS, two_open_mpis, one_open_mpi, NULL),
+    ADVISE("Data unpack would read past end of buffer in file", MPI, "Open MPI 1.3-4.1", LAUNCHER,
+           LOG_LAUNCHER, FOLLOWS, two_open_mpis, one_open_mpi, NULL),
+    ADVISE("prted: command not found", SHELL, "bash, Open MPI 5.0", LAUNCHER, LOG_LAUNCHER, 0,
+           "mpirun's daemon, prted, is not in the PATH of the shell that ssh starts on the nodes",
+           "call mpirun by its full path, or with --prefix.", NULL),
+    ADVISE("hydra_pmi_proxy: %{not found|No such file}", SHELL, "bash, MPICH 3-4", LAUNCHER,
+           LOG_LAUNCHER, 0,
+           "mpirun's daemon, hydra_pmi_proxy, is not on a node at the path that it has here",
+           "install the same MPI at the same path on each node.", NULL),
+    ADVISE("orted: error while loading shared libraries: %s", SHELL, "glibc", LAUNCHER,
+           LOG_LAUNCHER, 0,
+           "mpirun's daemon, orted, lacks a library on a node: LD_LIBRARY_PATH of the shell that "
+           "ssh starts there",
+           "call mpirun by its full path, or with --prefix.", NULL),
+    /* orte/mca/plm/rsh, plm/base, errmgr/base: help-*.txt */
+    ADVISE("n ORTE daemon has unexpectedly failed after launch", MPI, "Open MPI 2.0-4.1", LAUNCHER,
+           LOG_LAUNCHER, FOLLOWS,
+           "mpirun's daemon started on a node and did not come back: no common network, a firewall "
+           "between the nodes, or another Open MPI there",
+           "name the network that the nodes share: --mca oob_tcp_if_include and "
+           "btl_tcp_if_include; compare `mpirun --version` on all nodes.",
+           "let the nodes' ports through to each other."),
+    ADVISE("PRTE has lost communication with", MPI, "Open MPI 5.0", RUNNING, LOG_LEFT, FOLLOWS,
+           "mpirun lost its daemon on the node that the lines after it name: that pod or node "
+           "ended, or its network broke",
+           "look whether that node or pod still runs.", NULL),
+    ADVISE("ORTE has lost communication with", MPI, "Open MPI 1.8-4.1", RUNNING, LOG_LEFT, FOLLOWS,
+           "mpirun lost its daemon on the node that the lines after it name: that pod or node "
+           "ended, or its network broke",
+           "look whether that node or pod still runs.", NULL),
+    ADVISE("mpirun was unable to find the specified executable", MPI, "Open MPI 1.4-5.0", LAUNCHER,
+           LOG_LAUNCHER, 0, "the program that mpirun is to start is not on a node, at that path",
+           "give its full path, and see that each node has it there.", NULL),
+    ADVISE("mpirun was unable to launch the specified application", MPI, "Open MPI 1.4-5.0",
+           LAUNCHER, LOG_LAUNCHER, 0,
+           "mpirun could not start the program on a node: the lines after it name the node and the "
+           "path",
+           "see that each node has the program at that path, and may run it.", NULL),
+    ADVISE("has detected an attempt to run as root", MPI, "Open MPI 1.8-5.0", LAUNCHER,
+           LOG_LAUNCHER, 0, "mpirun refuses to run as root",
+           "add --allow-run-as-root in a container, or run it as another user.", NULL),
+    ADVISE("t least one pair of MPI processes are unable to reach", MPI, "Open MPI 1.3-5.0",
+           NETWORK, LOG_LIBRARY, FOLLOWS,
+           "two processes of MPI have no network in common: no transport that both may use",
+           "name one that both have: --mca btl tcp,self, btl_tcp_if_include for the interface; the "
+           "lines after it name the two hosts.",
+           NULL),
+    ADVISE(
+        "] connect() to %s failed: %{refused|timed out|No route|unreachable}", MPI,
+        "Open MPI 1.4-5.0", NETWORK, LOG_LIBRARY, 0,
+        "MPI could not connect to another node by TCP: a firewall, or it chose an interface that "
+        "the other one does not reach, such as docker0",
+        "name the interface that all nodes share: --mca btl_tcp_if_include, oob_tcp_if_include.",
+        "let the nodes' ports through to each other."),
     BECAUSE("ORTE was unable to reliably start one or more", MPI, "1.8-4.1", LAUNCHER, LOG_LAUNCHER,
             FOLLOWS,
             "mpirun could not start its daemon on all nodes: ssh, PATH or LD_LIBRARY_PATH "
             "there"),
     BECAUSE("There are not enough slots available in the system", MPI, "1.8-5.0", LAUNCHER,
             LOG_LAUNCHER, 0, "mpirun was asked for more ranks than its host file has slots"),
+    /* slurmd/slurmstepd/task_cgroup_memory.c, step_terminate_monitor.c; srun */
+    ADVISE("oom_kill event", SLURM, "22-25", RUNNING, LOG_MEMORY, 0,
+           "the kernel killed a process of the step, because it had used up the memory that Slurm "
+           "gave the job",
+           more_host_memory, NULL),
+    ADVISE("oom-kill event", SLURM, "17-22", RUNNING, LOG_MEMORY, 0,
+           "the kernel killed a process of the step, because it had used up the memory that Slurm "
+           "gave the job",
+           more_host_memory, NULL),
+    ADVISE(": Out Of Memory", SLURM, "18-25", RUNNING, LOG_MEMORY, FOLLOWS, NULL, more_host_memory,
+           NULL),
+    ADVISE("exceeded memory limit (%d > %d)", SLURM, "14-25", RUNNING, LOG_MEMORY, 0,
+           "Slurm killed the step, because it used more memory than the job may have",
+           more_host_memory, NULL),
+    ADVISE("OUT_OF_MEMORY", SLURM, "17-25", RUNNING, LOG_MEMORY, FOLLOWS | WORD, NULL,
+           more_host_memory, NULL),
+    /* the kernel's own words: mm/oom_kill.c */
+    ADVISE("emory cgroup out of memory: ", LIBC, "the kernel, 3-6", RUNNING, LOG_MEMORY, 0, NULL,
+           more_host_memory, NULL),
+    ADVISE("ut of memory: Killed process %d", LIBC, "the kernel, 5-6", RUNNING, LOG_MEMORY, 0,
+           "the kernel killed a process, because the whole node's memory was used up",
+           more_host_memory, "look what else used the node's memory."),
+    ADVISE("OOMKilled", KUBERNETES, "1.0-1.34", RUNNING, LOG_MEMORY, WORD,
+           "the kernel killed the container, because it had used up its limit of memory",
+           more_host_memory, NULL),
+    ADVISE("The node was low on resource: %s", KUBERNETES, "1.8-1.34", RUNNING, LOG_LEFT, 0,
+           "Kubernetes evicted the pod, because its node ran short of what the line names",
+           "request as much memory and ephemeral-storage as the pod uses, and write large files to "
+           "a volume.",
+           "look what used it up on that node."),
+    ADVISE("ImagePullBackOff", KUBERNETES, "1.2-1.34", LAUNCHER, LOG_LAUNCHER, WORD,
+           "the image of a pod could not be pulled",
+           "check the image's name, and the secret for its registry (imagePullSecrets).", NULL),
+    ADVISE("ErrImagePull", KUBERNETES, "1.2-1.34", LAUNCHER, LOG_LAUNCHER, WORD | FOLLOWS,
+           "the image of a pod could not be pulled",
+           "check the image's name, and the secret for its registry (imagePullSecrets).", NULL),
+    ADVISE("nvidia-container-cli: %r", KUBERNETES, "libnvidia-container 1.0-1.18", LAUNCHER,
+           LOG_LAUNCHER, 0,
+           "the container could not be given its GPUs: the rest of the line says why", NULL,
+           "check the driver of that node (`nvidia-smi`), and the NVIDIA container toolkit."),
+    ADVISE("could not select device driver", KUBERNETES, "docker 19-28", LAUNCHER, LOG_LAUNCHER, 0,
+           "Docker has no runtime for GPUs", NULL, "install the NVIDIA container toolkit."),
+    ADVISE("JobUnschedulable", KUBERNETES, "Volcano", LAUNCHER, LOG_LAUNCHER, WORD | FOLLOWS,
+           "the scheduler found no nodes for the job", "request less, or wait.", NULL),
+    /* srun/libsrun/launch.c, step_launch.c; slurmctld */
+    ADVISE("srun: error: Unable to create step for job %d: %r", SLURM, "14-25", LAUNCHER,
+           LOG_LAUNCHER, 0, "Slurm did not start the step: the end of the line says why",
+           "ask in srun for no more nodes, tasks, memory or GPUs than the job has (sbatch).", NULL),
+    ADVISE("allocation failure: %r", SLURM, "14-25", LAUNCHER, LOG_LAUNCHER, FOLLOWS,
+           "Slurm gave the job no nodes: the line says why",
+           "correct what the line names: partition, account, limits.", NULL),
+    ADVISE("Requested node configuration is not available", SLURM, "14-25", LAUNCHER, LOG_LAUNCHER,
+           FOLLOWS, "no node of the partition has what the job asks for",
+           "ask for less, or for another partition (`sinfo -N -o '%N %G %m %c'`).", NULL),
+    ADVISE("srun: error: Node failure on %s", SLURM, "14-25", RUNNING, LOG_LEFT, NAMED | JOB_ENDED,
+           "Slurm lost this node: it failed, restarted, or its slurmd did not answer",
+           "start the job again, without that node (--exclude).", "look at that node."),
+    ENDED("Job/step already completing or completed", SLURM, "14-25", FOLLOWS,
+          "the job was over when srun wanted to start or end something in it",
+          "look what ended the job before: its time, scancel, or a task that failed."),
+    ENDED(" CANCELLED AT %s ***", SLURM, "14-25", FOLLOWS,
+          "somebody or something cancelled the job (scancel), or srun ended it after a task had "
+          "failed",
+          "look for a task's error before that line; else ask who cancelled it: `sacct -j JOB -X "
+          "-o State` names the user."),
+    ENDED(" DUE TO JOB REQUEUE", SLURM, "20-25", 0, "Slurm ended the job to start it again",
+          "nothing, if it starts again; else look why: `scontrol show job`."),
     ENDED(" DUE TO TIME LIMIT", SLURM, "20-25", FOLLOWS,
           "Slurm ended the job because its time was over",
           "give the job more time (sbatch --time)."),
@@ -908,6 +1222,13 @@ bool ni_log_is_consequence(struct ni_span text)
         "Connection closed by peer", /* Gloo */
         "Broken pipe",
         "Watchdog caught collective",
+        "Error: Socket Timeout",             /* torch's store */
+        "Engine core initialization failed", /* vLLM: the root cause stands above */
+        "EngineDeadError",
+        "EngineCore encountered",
+        "WorkerProc initialization failed",
+        "CalledProcessError", /* a launcher: its process failed */
+        "SystemExit",
         "failed or timed out",    /* torch: "Some NCCL operations have ..." */
         "ProcessRaisedException", /* torch.multiprocessing: the real one comes after it */
         "ChildFailedError",       /* torchrun */
@@ -925,75 +1246,6 @@ bool ni_log_is_consequence(struct ni_span text)
         if (memmem(text.p, text.n, words[i], strlen(words[i])))
             return true;
     return false;
-}
-
-/* Returns the row of the code of CUDA in an exception: "CUDA error: ", "Error 803: "; NULL: it has
-   none. */
-static const struct ni_pattern *code_of(const char *exception)
-{
-    const bool error = strstr(exception, "rror") && strcasestr(exception, "cuda");
-
-    return error ? ni_log_cuda(ni_span_of(exception)) : NULL;
-}
-
-const char *ni_log_meaning(const char *exception)
-{
-    static const char no_program[] =
-        "a program that the job's start needs is not in the image, or not in its PATH";
-    static const char unwritten[] =
-        "torch could not write a file: usually no space is left on the disk, or in its quota";
-    static const char *const words[][2] = {
-        {"undefined symbol: nccl",
-         "the program found an older NCCL than it was built for: another libnccl stands before the "
-         "right one (LD_LIBRARY_PATH, LD_PRELOAD)"},
-        {"ProcessGroupNCCL is only supported with GPUs, no GPUs found",
-         "the process sees no GPU: the pod requests none, CUDA_VISIBLE_DEVICES is empty, or torch "
-         "was built without CUDA"},
-        {" expected, but not set",
-         "the program was not started by a launcher that tells each process its rank (torchrun, "
-         "srun, an operator)"},
-        {"DDP expects same model across all ranks",
-         "the ranks hold different models; or, if each says so of another one, the exchange "
-         "between "
-         "the GPUs is broken, which NCCL_P2P_DISABLE=1 tells"},
-        {"NIXL_ERR_REMOTE_DISCONNECT",
-         "NIXL lost the other process: that has ended, or the network between them broke"},
-        {"NIXL_ERR_BACKEND",
-         "NIXL's backend, usually UCX, failed; its own lines before this one may say why"},
-        {"Failed to connect to GCS",
-         "Ray's head was not reached: it has not started, its address is wrong, or its port is not "
-         "let through"},
-        {"command not found", no_program},
-        {": not found", no_program},
-        {"errno: 111 - Connection refused",
-         "nobody listens at rank 0's port: its store has not started, has ended, or is elsewhere"},
-        {"errno: 113 - No route to host",
-         "rank 0's port is not let through: a NetworkPolicy or firewall, or an address that is no "
-         "longer that pod's"},
-        {"errno: 110 - Connection timed out",
-         "rank 0's host does not answer: its address is wrong, or a NetworkPolicy or firewall "
-         "throws the packets away"},
-        {"connect() timed out",
-         "rank 0's store did not answer: rank 0 has not started, has ended, or cannot be reached"},
-        {"basic_ios::clear: iostream error", unwritten},
-        {"PytorchStreamWriter failed writing file", unwritten},
-        /* caffe2/serialize/inline_container.cc: the archive is shorter than what was written */
-        {". unexpected pos ", unwritten},
-    };
-
-    for (size_t i = 0; i < NI_COUNT(words); i++)
-        if (strstr(exception, words[i][0]))
-            return words[i][1];
-    const struct ni_pattern *code = code_of(exception);
-
-    return code ? code->cause : NULL;
-}
-
-ni_finding_number ni_log_exception_id(const char *exception)
-{
-    const struct ni_pattern *code = code_of(exception);
-
-    return code && code->id == NI_F_LOG_GPU_FAILED ? code->id : NI_F_LOG_EXCEPTION;
 }
 
 /* The place of a word in a line: no word begins between `from` and `at`. */

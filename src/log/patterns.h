@@ -14,6 +14,7 @@ enum ni_log_take {
     NI_TAKE_PROGRAM, /* a program or a launcher printed it: row->flags is an enum ni_log_program */
     NI_TAKE_RESULT,  /* the collectives of nccl-tests have run */
     NI_TAKE_MILD,    /* a warning by which nothing is lost */
+    NI_TAKE_CLUE,    /* it explains other lines: row->flags is the enum ni_log_clue */
     NI_TAKE_VERSION,
     NI_TAKE_VALUE, /* the variable's name stands before the text, its value after it */
     NI_TAKE_BOOT,
@@ -39,6 +40,7 @@ enum ni_log_library {
     NI_LIBRARY_GLOO,
     NI_LIBRARY_HOROVOD,
     NI_LIBRARY_JAX,
+    NI_LIBRARY_KUBERNETES,
     NI_LIBRARY_LIBC,
     NI_LIBRARY_LIGHTNING,
     NI_LIBRARY_MOONCAKE,
@@ -116,6 +118,14 @@ enum ni_log_step {
     NI_STEP_COMPLETE
 };
 
+/* Lines that say nothing of a fault, and explain one of another line. */
+enum ni_log_clue {
+    NI_CLUE_FILE_INIT,  /* the ranks meet by a file: init_method file:// */
+    NI_CLUE_GID_LOCAL,  /* an HCA is used with a link-local GID */
+    NI_CLUE_CHECKPOINT, /* a checkpoint is written */
+    NI_CLUE_END
+};
+
 /* Flags of a fault. */
 enum {
     FOLLOWS = 1,           /* usually another rank's fault is the cause */
@@ -142,13 +152,16 @@ enum {
     IN_ORDER = 65536, /* harmless if all ranks ended in order and nothing failed */
     /* the line is not what the rows of other libraries take it for: none of them counts */
     ALONE = 131072,
+    /* what is left of a job when another process has ended; alone it shows no failure */
+    AFTERMATH = 1048576,
+    NAMED = 524288,     /* its first word is the host or the process that the line is about */
     JOB_ENDED = 262144, /* the launcher ended the whole job: other ranks' losses follow from it */
     /* those by which other lines of the log may make it harmless */
     NI_PATTERN_DEPENDS = NO_GDR | WHY | LATE | OF_NET | IF_FAILED | NI_PATTERN_LAST | IN_ORDER
 };
 
 enum {
-    NI_PATTERN_WORDS = 256, /* between the braces of all rows */
+    NI_PATTERN_WORDS = 320, /* between the braces of all rows */
     /* bytes of a word, or of the rest of a line: PATH_MAX, a list of 128 HCAs */
     NI_PATTERN_FAR = 4096
 };
@@ -165,11 +178,14 @@ struct ni_pattern {
     ni_finding_number id; /* of a fault */
     unsigned flags;
     const char *cause; /* the meaning of this line; NULL: that of its finding, ni_log_cause */
-    const char *user;  /* what the user does; NULL: what the finding says */
+    /* what the user and the cluster admin do; both NULL: what the finding says */
+    const char *user, *admin;
 };
 
 /* The names of the libraries. */
 extern const char *const ni_log_library[NI_LIBRARY_END];
+/* What the user does who sees an error of a library: how it tells more; NULL: nothing special. */
+extern const char *const ni_log_ask[NI_LIBRARY_END];
 /* The meaning of each finding in a log: a sentence without a full stop. */
 extern const char *const ni_log_cause[NI_F_END];
 extern const struct ni_pattern ni_patterns[];
@@ -196,13 +212,6 @@ const struct ni_pattern *ni_log_cuda(struct ni_span text);
 
 /* Returns true if the text only says that another rank or NCCL failed; NCCL's own lines say why. */
 bool ni_log_is_consequence(struct ni_span text);
-
-/* Returns what an exception means whose own words do not say it, a sentence without a full stop;
-   NULL: its words do. */
-const char *ni_log_meaning(const char *exception);
-
-/* Returns the finding about such an exception: that the GPU has failed, or the program. */
-ni_finding_number ni_log_exception_id(const char *exception);
 
 /* Returns true if that network is sockets. tcp: libfabric has nothing else. */
 bool ni_log_is_sockets(struct ni_span network, bool tcp);

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "log/line.h"
+#include "log/meaning.h"
 #include "log/patterns.h"
 #include "log/set.h"
 #include "log/state.h"
@@ -204,6 +205,8 @@ static struct ni_log_note *note_exception(const struct ni_log_line *l, ni_log_te
         return NULL;
     note->quote = quote(l, text);
     note->follows = follows;
+    const struct ni_log_meaning meaning = ni_log_meaning(ni_log_word(l->log, note->quote.text));
+    note->meaning = meaning.is_own ? NULL : meaning.cause;
     return note;
 }
 
@@ -442,6 +445,30 @@ static int pid_before(const struct ni_log_line *l, const char *at)
     return digits.n > 0 ? signed_number(digits) : -1;
 }
 
+/* Returns the host of "[host:pid" in front of `at`; 0: none stands there. */
+static ni_log_text host_before(const struct ni_log_line *l, const char *at)
+{
+    const char *open = memrchr(l->p, '[', (size_t)(at - l->p));
+    const char *colon = open ? memchr(open, ':', (size_t)(at - open)) : NULL;
+
+    return colon ? ni_log_keep(l->log, (struct ni_span){open + 1, (size_t)(colon - open) - 1}) : 0;
+}
+
+/* Returns the rank of mpirun's "[1,50]<stderr>:" (--tag-output), job and rank, at the start of the
+   line; -1: it has none. */
+static int tagged_rank(const struct ni_log_line *l)
+{
+    const struct ni_span line = {l->p, (size_t)(l->end - l->p)};
+    const struct ni_span tag =
+        line.n > 0 && *line.p == '[' ? ni_log_between(line, "[", ']') : (struct ni_span){l->p, 0};
+    const char *comma = memchr(tag.p, ',', tag.n);
+
+    if (!comma || ni_log_number((struct ni_span){tag.p, (size_t)(comma - tag.p)}) < 0 ||
+        tag.p[tag.n + 1] != '<')
+        return -1;
+    return ni_log_number((struct ni_span){comma + 1, (size_t)(tag.p + tag.n - comma) - 1});
+}
+
 /* Notes a crash that the process's own handler reports. Other signals may be caught and survived. */
 static void note_caught(const struct ni_log_line *l, const struct ni_found *f)
 {
@@ -450,9 +477,14 @@ static void note_caught(const struct ni_log_line *l, const struct ni_found *f)
     int rank = -1;
     const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
-    for (size_t i = 0; i < NI_COUNT(crashes); i++)
-        if (crashes[i] == number)
-            (void)note_end(l, f->at, stream, rank, pid_before(l, f->at), -number);
+    for (size_t i = 0; i < NI_COUNT(crashes); i++) {
+        if (crashes[i] != number)
+            continue;
+        struct ni_log_note *note = note_end(l, f->at, stream, rank < 0 ? tagged_rank(l) : rank,
+                                            pid_before(l, f->at), -number);
+        if (note)
+            note->host = host_before(l, f->at);
+    }
 }
 
 /* A number in a line: where it ends, and what it is. */

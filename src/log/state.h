@@ -67,6 +67,17 @@ struct ni_log_note {
     /* ---- by ni_log_judge ---- */
     struct ni_log_rank *who; /* NULL: its process of NCCL is not known */
     bool told;
+    /* of NI_SAID_EXCEPTION: the cause that its words tell; NULL: none, or one of any program's own */
+    const char *meaning;
+    ni_log_text host; /* of NI_SAID_END: where the process ran; 0: the line does not say it */
+};
+
+/* A line that may explain others. */
+struct ni_log_mark {
+    ni_log_text file; /* 0: there is none */
+    uint32_t line;
+    uint64_t time; /* in front of it, YYYYMMDDhhmmss; 0: it has none */
+    char text[120];
 };
 
 /* An open traceback of Python: it shows which lines may belong to it. */
@@ -210,6 +221,8 @@ struct ni_log {
         ni_log_text file;
         enum ni_log_stage stage; /* the last one that a line of the file shows */
     } reached;
+    struct ni_log_mark clue[NI_CLUE_END]; /* the last line of each kind, before `timeout` */
+    struct ni_log_mark timeout;           /* the first line about a collective's time-out */
     bool boxed; /* a line of dashes began a message of Open MPI's, which another one ends */
     uint64_t boxed_at;
     ni_log_text cut_file; /* the file that ends within a line of NCCL */
@@ -244,7 +257,8 @@ struct ni_log {
     /* a line that says in words of its own that something failed, although nothing shows that the job
        did; NULL: there is none */
     const struct ni_log_quote *doubt;
-    const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
+    const struct ni_finding *untold; /* log.none, which says what else the log tells; NULL */
+    const struct ni_finding *cause;  /* the finding that the sentence begins with; NULL: none */
     char sentence[1024];
     size_t job_at, job_end; /* the part of the sentence that tells of the job, behind the cause */
     bool fatal[NI_F_END];   /* findings from which the job died, whatever their severity */

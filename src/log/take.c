@@ -355,7 +355,7 @@ static void take_result(struct ni_log *log)
 static void take_diag(struct ni_log_line *l, struct ni_span setting, const char *at)
 {
     if (ni_find_job_setting(kept_text(l->log, setting)))
-        ni_log_take_fault(l, &diag, at);
+        ni_log_take_fault(l, &diag, at, (struct ni_span){at, 0});
 }
 
 /* Takes the number of a call of the program: 0 is the first. */
@@ -421,6 +421,13 @@ static bool counts(const struct ni_log_line *l, const struct ni_pattern *row)
     return row->take != NI_TAKE_FAULT || (row->flags & GENERAL) == 0 || l->own == 0;
 }
 
+/* Keeps a line that may explain another one. */
+static void take_clue(const struct ni_log_line *l, const struct ni_found *f)
+{
+    if (l->log->timeout.file == 0)
+        ni_log_keep_clue(&l->log->clue[f->row->flags], l, f->at);
+}
+
 /* Takes what a row of the patterns has found. */
 static void take_found(struct ni_log_line *l, const struct ni_found *f)
 {
@@ -431,7 +438,7 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
     l->log->libraries |= UINT32_C(1) << f->row->library;
     switch (f->row->take) {
     case NI_TAKE_FAULT:
-        ni_log_take_fault(l, f->row, f->at);
+        ni_log_take_fault(l, f->row, f->at, c[0]);
         break;
     case NI_TAKE_HEADER:
         ni_log_enter(l, f->at);
@@ -470,6 +477,9 @@ static void take_found(struct ni_log_line *l, const struct ni_found *f)
     case NI_TAKE_ABORT:
     case NI_TAKE_STEP:
         take_progress(l, f);
+        break;
+    case NI_TAKE_CLUE:
+        take_clue(l, f);
         break;
     case NI_TAKE_MILD:
     case NI_TAKE_ERROR: /* ni_log_take_line takes it, if nothing else knows the line */

@@ -327,8 +327,8 @@ static const struct {
     {BOTH "[rank0]: terminate called after throwing an instance of 'std::bad_alloc'\n"
           "[rank0]:   what():  std::bad_alloc\n",
      "log.exception",
-     "rank 0 (a): the program raised an exception, after NCCL's initialisation. x.log:4: \"what(): "
-     " std::bad"},
+     "rank 0 (a): the program raised an exception, after NCCL's initialisation: the process got no "
+     "more memory of the host (not of the GPU). x.log:4: \"what(): "},
     /* what follows is no cause */
     {BOTH "a:7:7 [0] x.cc:1 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\n"
           "[rank0]: Traceback (most recent call last):\n[rank0]:   File\n[rank0]: RuntimeError: "
