@@ -389,6 +389,19 @@ static ni_finding_number id_by_setting(const struct ni_log *log, const struct ni
     return id;
 }
 
+/* Returns true if a port came back after the fault, and before that line of its file. */
+static bool is_back(const struct ni_log *log, const struct ni_log_hit *h, uint64_t line)
+{
+    for (unsigned i = 0; i < log->n_hit; i++) {
+        const struct ni_log_hit *other = &log->hit[i];
+
+        if (other->row->id == NI_F_LOG_HCA_PORT && !other->row->cause && other->file == h->file &&
+            other->line > h->line && other->line < line)
+            return true;
+    }
+    return false;
+}
+
 /* Returns true if the job died of the fault although its finding is a warning: NCCL returned an
    error, or the port went down before its connections died. */
 static bool is_deadly(const struct ni_log *log, const struct ni_log_hit *h)
@@ -403,7 +416,8 @@ static bool is_deadly(const struct ni_log *log, const struct ni_log_hit *h)
         if (log->hit[i].row->id != NI_F_LOG_PEER_SILENT)
             continue;
         /* the other end does not answer, because its port is down */
-        if (log->hit[i].file == h->file && log->hit[i].line > h->line)
+        if (log->hit[i].file == h->file && log->hit[i].line > h->line &&
+            !is_back(log, h, log->hit[i].line))
             return true;
         for (unsigned k = 0; k < log->n; k++)
             if ((log->order[k]->process->said & both) == both)
