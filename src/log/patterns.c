@@ -75,6 +75,21 @@ static const char no_mesh[] =
     "Gloo, torch's library for the CPU, could not connect its ranks: set GLOO_SOCKET_IFNAME to the "
     "interface that all nodes share; without it each rank tells the address of its host name, "
     "which may be 127.0.0.1";
+static const char no_mooncake_gid[] =
+    "Mooncake found no GID on this HCA that it takes: its port has no RoCE v2 GID of an address "
+    "that this pod has";
+static const char look_at_gids[] =
+    "look at the GIDs in `nccl-init plan --gids`. If one of RoCE v2 is there, name its index in "
+    "MC_GID_INDEX; if none is there, the HCA's interface needs an address in this pod.";
+static const char same_files[] =
+    "give all nodes the same image, or the same paths on a shared file system; the first word of "
+    "the line is the node, if the launcher puts it there.";
+static const char no_hip_ipc[] =
+    "a GPU's memory could not be shared with another process of the node (IPC of HIP): the image's "
+    "ROCm and the node's driver do not fit each other, or the container does not allow it";
+static const char compare_rocm[] =
+    "compare the image's ROCm with the node's driver; try HSA_ENABLE_IPC_MODE_LEGACY with 0 and "
+    "with 1. Until then NCCL_P2P_DISABLE=1 goes through host memory, which is slower.";
 static const char no_queue_pair[] =
     "NVSHMEM could not connect its queue pairs: the GID (NVSHMEM_IB_GID_INDEX) or the HCA "
     "(NVSHMEM_HCA_LIST) is the wrong one, or there is no route to the other end";
@@ -554,6 +569,9 @@ const struct ni_pattern ni_patterns[] = {
           LOG_RDMA_REMOTE, 0),
     BECAUSE("Process failed for slice (", MOONCAKE, "0.3", ANY, LOG_LIBRARY, FOLLOWS,
             "a transfer of Mooncake's over RDMA failed"),
+    /* rdma_context.cpp: -1 is the index where no GID of the port suits */
+    ADVISE("Failed to open device %s on port%{with GID -1}", MOONCAKE, "0.3", INIT, LOG_LIBRARY, 0,
+           no_mooncake_gid, look_at_gids, NULL),
     BECAUSE(
         "Failed to open device %s on port", MOONCAKE, "0.3", INIT, LOG_LIBRARY, 0,
         "Mooncake could not open the HCA: the container does not have it, or it has another name"),
@@ -731,6 +749,10 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("Failed to bind NVLink SHARP", NCCL, "2.27.3-2.32.3", ANY, LOG_CUDA_FABRIC, WARN | MORE),
     FAULT("Cuda failure ", NCCL, ALL, ANY, LOG_CUDA, WARN | MORE),
     FAULT("HIP failure ", RCCL, "log", ANY, LOG_CUDA, WARN | MORE),
+    /* ROCclr: rocmemory.cpp, hip_memory.cpp */
+    ADVISE("Failed to create memory for IPC, failed with hsa_status", RCCL, "log", ANY, LOG_CUDA, 0,
+           no_hip_ipc, compare_rocm, NULL),
+    ADVISE("hipIpcGetMemHandle -> ", RCCL, "log", ANY, LOG_CUDA, 0, no_hip_ipc, compare_rocm, NULL),
     FAULT("HIP failure: ", RCCL, "log 2.27.7", ANY, LOG_CUDA, WARN | MORE),
     BECAUSE("P2P is disabled between NVLINK connected GPUs", NCCL, "2.17-2.32.3", ANY,
             LOG_GPU_FAILED, 0,
@@ -858,7 +880,9 @@ const struct ni_pattern ni_patterns[] = {
             "elsewhere, or has died; the store did answer"),
     BECAUSE("in store based barrier on rank%{worker_count=}%d, timeout", TORCH, "1.8-2.2", STORE,
             LOG_RANKS_MISSING, 0,
-            "not all ranks came to torch's first barrier in time: worker_count of world_size did"),
+            "torch's first barrier did not count its ranks in time: worker_count is how many it "
+            "counted, world_size how many there are to be. If it counted more, the store still has "
+            "those of an earlier run: each start needs a new file or port"),
     BECAUSE(
         "EtcdKeyNotFound: Key not found : /torch/elastic", TORCH, "1.9-2.5", STORE, LOG_RENDEZVOUS,
         0,
@@ -880,6 +904,8 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("DistNetworkError: Connection reset by peer", TORCH, "2.2-2.11", STORE, LOG_PROXY, 0,
             "rank 0's port accepts a connection and breaks it off: a sidecar proxy or another "
             "program stands there, or rank 0's store has ended"),
+    BECAUSE("ValueError: host not found: ", TORCH, "1.0-1.9", NAMES, LOG_NAMES, 0,
+            "the name of rank 0's host, MASTER_ADDR, does not resolve here"),
     BECAUSE("gaierror: [Errno ", PYTHON, "3", NAMES, LOG_NAMES, 0,
             "a host's name does not resolve here"),
     ADVISE("\"should dump\" flag on TCPStore", TORCH, "2.5-2.11", RUNNING, LOG_LEFT,
@@ -936,8 +962,17 @@ const struct ni_pattern ni_patterns[] = {
             "there. The operator's init container brings it (kubectl-delivery)"),
     BECAUSE("Host key verification failed", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
             "ssh does not know the key of that node, so no rank was started on it"),
-    BECAUSE("ssh: Could not resolve hostname %s", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
-            "the name of a node does not resolve, so no rank was started on it"),
+    ADVISE("ssh: Could not resolve hostname %s", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
+           "the name of a node does not resolve, so no rank was started on it",
+           "look up the name on the node that printed the line (`getent hosts NAME`). In "
+           "Kubernetes the pods' headless Service gives it; it may be the launcher's own.",
+           NULL),
+    ADVISE("bash: %{bin/python: No such file|bin/python3: No such file}", SHELL, "bash", LAUNCHER,
+           LOG_LAUNCHER, 0, "a node has no Python at the path that the launcher called", same_files,
+           NULL),
+    ADVISE("bash: line %d: cd: %{No such file}", SHELL, "bash", LAUNCHER, LOG_LAUNCHER, IF_FAILED,
+           "a node does not have the folder in which the launcher starts the program", same_files,
+           NULL),
     BECAUSE(
         "ssh: connect to host %s port %d: %r", SSH, "6-10", LAUNCHER, LOG_LAUNCHER, 0,
         "the launcher does not reach the ssh of a node: it does not run there yet, or is not let "
@@ -1133,6 +1168,17 @@ const struct ni_pattern ni_patterns[] = {
         "mpi/pmix%{collective timeout}", SLURM, "20-25", LAUNCHER, LOG_LAUNCHER, 0,
         "Slurm's PMIx servers of the nodes do not reach each other: their port is not let through, "
         "or they use the wrong interface (SLURM_PMIX_DIRECT_CONN, the nodes' addresses)"),
+    ADVISE(
+        "srun: error: Task launch for %s failed on node %s%{Job credential expired}", SLURM,
+        "20-25", LAUNCHER, LOG_LAUNCHER, 0,
+        "Slurm could not start the processes on that node: when the node read the job's "
+        "credential, it had expired. The clocks of the nodes differ, or its slurmd was very late",
+        NULL, "compare the clock of that node with the controller's (chronyc tracking)."),
+    ADVISE("srun: error: Task launch for %s failed on node %s%{Invalid job credential}", SLURM,
+           "20-25", LAUNCHER, LOG_LAUNCHER, 0,
+           "Slurm could not start the processes on that node: it does not accept the job's "
+           "credential. Its munge key, its clock or its slurm.conf differs from the controller's",
+           NULL, "compare munge key, clock and slurm.conf of that node with the controller's."),
     BECAUSE(
         "srun: error: Task launch for %s failed on node %s", SLURM, "20-25", LAUNCHER, LOG_LAUNCHER,
         0,
