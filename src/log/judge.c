@@ -1273,6 +1273,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     ni_log_sort_ranks(log);
     ni_log_find_met(log);
     const bool one_host = have_one_host(log);
+    f->no_trial = f->no_trial || log->rccl;
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->is = flags_of(log, log->order[i], one_host);
     ni_log_find_owners(log);

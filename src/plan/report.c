@@ -330,6 +330,8 @@ static void put_gdr_line(struct ni_text *out, const struct ni_view *view)
     else
         ni_putf(&t, "by %s%s", dmabuf ? "DMA-BUF" : "the peer memory module",
                 dmabuf && peermem ? ", or else by the peer memory module" : "");
+    if (ni_findings_has(view->findings, NI_F_GDR_DMABUF_RCCL))
+        ni_put(&t, ", which may not work here (gdr.dmabuf.rccl)");
     ni_put(&t, inv->gdr.c2c ? "; GPUs and CPUs are linked by NVLink-C2C" : "");
     ni_put_item(out, "GPUDirect RDMA", t.buf);
 }

@@ -34,7 +34,8 @@ struct asked {
     struct ni_text by_vllm; /* the variables that vLLM sets by itself, because of the map */
 };
 
-static const char ucx_devices[] = "UCX_NET_DEVICES", nvshmem_list[] = "NVSHMEM_HCA_LIST";
+static const char ucx_devices[] = "UCX_NET_DEVICES", nvshmem_list[] = "NVSHMEM_HCA_LIST",
+                  nvshmem_mapping[] = "NVSHMEM_HCA_PE_MAPPING";
 static const char vllm_map[] = "VLLM_GPU_NIC_PCIE_MAPPING",
                   vllm_selection[] = "VLLM_NIC_SELECTION_VARS";
 
@@ -349,14 +350,18 @@ static const struct variable {
     unsigned whose; /* NI_FOR_* */
     put_fn *put;
     const char *unless; /* if the user has set this variable, the library goes by it instead */
+    /* the list of ports to which the value belongs: one of the user's own may have them all */
+    const char *list;
 } variables[] = {
     {ucx_devices, NI_FOR_OVER_UCX, .put = put_ucx_devices},
-    {"UCX_IB_GID_INDEX", NI_FOR_OVER_UCX, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS"},
+    {"UCX_IB_GID_INDEX", NI_FOR_OVER_UCX, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS",
+     .list = ucx_devices},
     {"UCX_MAX_HCA_PER_GPU", NI_FOR_UCX | NI_FOR_NIXL, .put = put_ucx_limit},
     {"UCX_IB_GPU_DIRECT_RDMA", NI_FOR_OVER_UCX, .put = put_ucx_gdr},
-    {nvshmem_list, NI_FOR_NVSHMEM, .put = put_nvshmem_list, .unless = "NVSHMEM_HCA_PE_MAPPING"},
+    {nvshmem_list, NI_FOR_NVSHMEM, .put = put_nvshmem_list, .unless = nvshmem_mapping},
     {"NVSHMEM_HCA_PREFIX", NI_FOR_NVSHMEM, .put = put_nvshmem_prefix},
-    {"NVSHMEM_IB_GID_INDEX", NI_FOR_NVSHMEM, .put = put_index, .unless = "NVSHMEM_IB_ADDR_RANGE"},
+    {"NVSHMEM_IB_GID_INDEX", NI_FOR_NVSHMEM, .put = put_index, .unless = "NVSHMEM_IB_ADDR_RANGE",
+     .list = nvshmem_list},
     {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", NI_FOR_NVSHMEM, .put = put_uid_sockets},
     {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY", NI_FOR_NVSHMEM, .put = put_uid_family},
     {"MC_TE_FILTERS", NI_FOR_MOONCAKE, .put = put_mooncake_names},
@@ -426,6 +431,16 @@ static void find_rank_ports(struct asked *a)
     }
 }
 
+/* Returns true if the user chose the ports: by that list, or by NVSHMEM's other one. */
+static bool is_users_list(const struct ni_work *w, const char *list)
+{
+    const char *users = ni_user_value(w, list);
+
+    if (!users && strcmp(list, nvshmem_list) == 0)
+        users = ni_user_value(w, nvshmem_mapping);
+    return users && *users;
+}
+
 /* Decides one variable, or says nothing of it (put_fn). */
 static void decide_variable(struct asked *a, const struct variable *v)
 {
@@ -437,6 +452,8 @@ static void decide_variable(struct asked *a, const struct variable *v)
         a->ports = a->rank;
     else if (v->whose == NI_FOR_NVSHMEM)
         a->ports &= ~a->shunned;
+    if (v->list && is_users_list(a->w, v->list))
+        a->ports = a->all;
     if (users && *users)
         ni_putf(&why, "%s is set", v->unless);
     else if (is_by_vllm(a, v->name))

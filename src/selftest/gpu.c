@@ -716,8 +716,8 @@ void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
     free(scratch);
     if (near || far)
         say_switches(ctx, near);
-    if (slow && (ctx->options.policy.targets & ~(unsigned)NI_FOR_NCCL) != 0)
+    if (slow && (ctx->options.policy.targets & (NI_FOR_OVER_UCX | NI_FOR_NVSHMEM)) != 0)
         ni_say(ctx, NI_LOG_INFO,
-               "self-test: slow pairs are left out of what --for sets, where a GPU has another HCA "
-               "as near");
+               "self-test: slow pairs are left out of the lists of --for, where a GPU has another "
+               "HCA as near");
 }

@@ -36,9 +36,9 @@ static const struct {
 } kinds[KINDS] = {
     [RIGHT] = {"#56b4e9", "#888888", "#000000", "right bytes; the bluer, the faster"},
     [SLOW] = {"#e69f00", "#888888", "#000000", "slow: below half of the usual rate"},
-    [LATE] = {"#f0e442", "#888888", "#000000", "late: right bytes, but not at once"},
+    [LATE] = {"#f0e442", "#888888", "#000000", "late: not right at once, or only the second time"},
     [WRONG] = {"#c00000", "#c00000", "#ffffff", "WRONG bytes: do not use the pair"},
-    [FAILED] = {"#ffffff", "#c00000", "#c00000", "failed at this step: no bytes came"},
+    [FAILED] = {"#ffffff", "#c00000", "#c00000", "failed at the step that stands there"},
     [UNTRIED] = {"#eeeeee", "#888888", "#000000", "not tried: nothing is known"},
 };
 
@@ -228,7 +228,7 @@ static unsigned put_reasons(struct ni_text *out, const struct ni_view *view,
     if (n > MOST_REASONS) {
         struct ni_text more = NI_TEXT(96);
 
-        ni_putf(&more, "and %u more: nccl-init selftest --try=gpu --all", n - MOST_REASONS);
+        ni_putf(&more, "and %u more: the same command with --all", n - MOST_REASONS);
         ni_put_svg_text(out, LEFT, y, more.buf);
         y += LINE;
     }

@@ -271,7 +271,7 @@ int ni_cmd_selftest(struct ni_context *ctx)
     struct ni_selftest all;
     struct ni_view view;
     struct ni_text text;
-    int r;
+    int r, drawn = 0;
 
     ctx->acts = true;
     r = ni_flow(ctx);
@@ -284,10 +284,8 @@ int ni_cmd_selftest(struct ni_context *ctx)
     }
     all.bad = ni_exit_status(ctx) != 0;
     view = ni_flow_view(ctx);
-    if (ctx->options.svg && draw(ctx, &view, all.gpu) != 0) {
-        free_trials(&all);
-        return NI_EXIT_FAILED;
-    }
+    if (ctx->options.svg)
+        drawn = draw(ctx, &view, all.gpu); /* what was found is told in any case */
     text = ni_long_text();
     if (ctx->options.json)
         ni_put_selftest_json(&text, &view, &all);
@@ -297,7 +295,9 @@ int ni_cmd_selftest(struct ni_context *ctx)
         ni_put_selftest(&text, &view, &all);
     free_trials(&all);
     r = ni_print_long(ctx, &text);
-    return r != 0 ? r : ni_exit_status(ctx);
+    if (r != 0 || drawn != 0)
+        return r != 0 ? r : drawn;
+    return ni_exit_status(ctx);
 }
 
 bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how)

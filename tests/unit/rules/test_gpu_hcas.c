@@ -362,6 +362,29 @@ static void test_tried_lists(void **state)
     assert_reason(shmem, NULL);
 }
 
+/* The index is that of the ports in the list: a list of the user's own may have the ports that a trial
+   takes out of ours. */
+static void test_tried_index(void **state)
+{
+    static const char index[] = "NVSHMEM_IB_GID_INDEX";
+
+    (void)state;
+    build("G1H1");
+    const int other = node_hca("mlx5_9");
+    node_gid(5, "10.0.1.7", NI_GID_V2, NI_OWNER_POD, "net1");
+    place(&node.inv.hca[other].pci, 1, 0x20, 0);
+    node_addr("10.0.1.7", "net1");
+    node.policy.targets = NI_FOR_NVSHMEM;
+    node_decide();
+    assert_false(exported(index));
+    node.inv.gdr_tried.slow[0] = 2;
+    node_decide();
+    assert_setting(index, "rule", "3");
+    node_env("NVSHMEM_HCA_LIST=mlx5_0,mlx5_9");
+    node_decide();
+    assert_false(exported(index));
+}
+
 /* A process of one GPU: the list is that GPU's. */
 static void test_tried_rank(void **state)
 {
@@ -427,8 +450,9 @@ int main(void)
         cmocka_unit_test(test_spread),      cmocka_unit_test(test_doubts),
         cmocka_unit_test(test_rank),        cmocka_unit_test(test_rank_index),
         cmocka_unit_test(test_map),         cmocka_unit_test(test_tried),
-        cmocka_unit_test(test_tried_lists), cmocka_unit_test(test_tried_rank),
-        cmocka_unit_test(test_prefix),      cmocka_unit_test(test_narrow_link),
+        cmocka_unit_test(test_tried_lists), cmocka_unit_test(test_tried_index),
+        cmocka_unit_test(test_tried_rank),  cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_narrow_link),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
