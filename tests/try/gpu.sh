@@ -3,6 +3,8 @@
 # of each planted fault. The bytes are moved by nccl-init-try, with the code of rails.
 # SPDX-License-Identifier: Apache-2.0
 set -u
+# a limit of open files is tried below: what the caller left open would count
+exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../cli/lib"
 top=$(cd -- "$(dirname -- "$0")/../.." && pwd)
