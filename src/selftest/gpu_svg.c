@@ -36,7 +36,7 @@ static const struct {
 } kinds[KINDS] = {
     [RIGHT] = {"#56b4e9", "#888888", "#000000", "right bytes; the bluer, the faster"},
     [SLOW] = {"#e69f00", "#888888", "#000000", "slow: below half of the usual rate"},
-    [LATE] = {"#f0e442", "#888888", "#000000", "late: not right at once, or only the second time"},
+    [LATE] = {"#f0e442", "#888888", "#000000", "late: right only in the end"},
     [WRONG] = {"#c00000", "#c00000", "#ffffff", "WRONG bytes: do not use the pair"},
     [FAILED] = {"#ffffff", "#c00000", "#c00000", "failed at the step that stands there"},
     [UNTRIED] = {"#eeeeee", "#888888", "#000000", "not tried: nothing is known"},
