@@ -60,8 +60,7 @@ static void test_fails(void **state)
     static const struct {
         unsigned at;
         enum ni_pair_step step;
-    } cases[] = {
-        {1, NI_PAIR_SMALL}, {64, NI_PAIR_SMALL}, {65, NI_PAIR_IDENTITY}, {66, NI_PAIR_WRITE}};
+    } cases[] = {{1, NI_PAIR_SMALL}, {66, NI_PAIR_WRITE}}; /* between them time decides */
 
     for (unsigned i = 0; i < NI_COUNT(cases); i++) {
         setup(state);
