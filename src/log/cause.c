@@ -272,8 +272,9 @@ static void put_note_owner(struct ni_text *t, const struct ni_log *log,
         if (note->host != 0) {
             ni_put(t, note->rank >= 0 ? " on " : "a process on ");
             ni_quote(t, ni_log_word(log, note->host));
-        } else if (note->rank < 0)
+        } else if (note->rank < 0) {
             ni_quote(t, ni_log_word(log, note->quote.file));
+        }
         return;
     }
     ni_putf(t, "rank %d (", r->rank);
@@ -361,22 +362,17 @@ static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
 }
 
 /* Returns true if two exceptions have one text, or one meaning. */
-static bool is_same_exception(const struct ni_log *log, const struct ni_log_note *a,
-                              const struct ni_log_note *b)
+static bool is_same_exception(const struct ni_log_note *a, const struct ni_log_note *b)
 {
-    (void)log;
     return a->quote.text == b->quote.text || (a->meaning && a->meaning == b->meaning);
 }
 
-static bool has_same_number(const struct ni_log *log, const struct ni_log_note *a,
-                            const struct ni_log_note *b)
+static bool has_same_number(const struct ni_log_note *a, const struct ni_log_note *b)
 {
-    (void)log;
     return a->number == b->number;
 }
 
-typedef bool is_alike_fn(const struct ni_log *log, const struct ni_log_note *a,
-                         const struct ni_log_note *b);
+typedef bool is_alike_fn(const struct ni_log_note *a, const struct ni_log_note *b);
 
 /* Notes that all causes that are like this one are told, and puts their ranks. */
 static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
@@ -387,7 +383,7 @@ static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_l
     for (unsigned i = 0; i < log->n_note; i++) {
         struct ni_log_note *other = &log->note[i];
 
-        if (other->said != note->said || !is_alike(log, other, note) || !is_cause(log, other) ||
+        if (other->said != note->said || !is_alike(other, note) || !is_cause(log, other) ||
             is_history(log, other))
             continue;
         other->told = true;
@@ -1160,7 +1156,9 @@ static void report_nobodys_warning(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text t = NI_TEXT(320);
 
-    for (unsigned i = 0; i < log->n_rank && log->n == 0; i++) {
+    if (log->n > 0)
+        return;
+    for (unsigned i = 0; i < log->n_rank; i++) {
         const struct ni_log_rank *p = &log->rank[i];
 
         if (p->process != p || !p->unknown_warn)
@@ -1437,6 +1435,36 @@ static bool is_beside(const struct ni_log *log, const struct ni_findings *f, ni_
     return true;
 }
 
+/* Returns true if a line of that finding stands behind the hit, in its file. */
+static bool is_followed_by(const struct ni_log *log, const struct ni_log_hit *h,
+                           ni_finding_number id)
+{
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if (log->hit[i].row->id == id && log->hit[i].file == h->file && log->hit[i].line > h->line)
+            return true;
+    return false;
+}
+
+/* Returns the finding that a launcher ended the job of itself, if ranks did not meet after that: those
+   that it ended do not come, and what they left counts too often. NULL: it did not. */
+static const struct ni_finding *find_job_end_before(const struct ni_log *log,
+                                                    const struct ni_findings *f,
+                                                    ni_finding_number id)
+{
+    if (id != NI_F_LOG_RANKS_MISSING && id != NI_F_LOG_RENDEZVOUS)
+        return NULL;
+    for (unsigned i = 0; i < log->n_hit; i++) {
+        const struct ni_log_hit *h = &log->hit[i];
+
+        if ((h->flags & JOB_ENDED) == 0 || (h->flags & FOLLOWS) != 0 || !is_followed_by(log, h, id))
+            continue;
+        for (unsigned k = 0; k < f->n; k++)
+            if (f->at[k].id == h->row->id && ni_has_prefix(f->at[k].message, h->row->cause))
+                return &f->at[k];
+    }
+    return NULL;
+}
+
 const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct ni_findings *f,
                                          bool mixed)
 {
@@ -1457,5 +1485,7 @@ const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct 
         }
     }
     const struct ni_finding *earlier = cause ? find_earlier(log, f, cause->id) : NULL;
-    return earlier ? earlier : cause;
+    cause = earlier ? earlier : cause;
+    const struct ni_finding *ended = cause ? find_job_end_before(log, f, cause->id) : NULL;
+    return ended ? ended : cause;
 }

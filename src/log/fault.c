@@ -145,7 +145,7 @@ void ni_log_take_fault(const struct ni_log_line *l, const struct ni_pattern *row
     const unsigned its = narrow == row ? flags : narrow->flags;
     struct ni_log_hit *h = keep_hit(log, narrow, its, subject_of(l, row, first), quote);
     if (row->id == NI_F_LOG_TIMEOUT && log->timeout.file == 0)
-        ni_log_keep_clue(&log->timeout, l, at);
+        log->timeout = ni_log_mark_of(l);
     if (!h || h->last == log->records)
         return;
     h->last = log->records;

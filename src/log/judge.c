@@ -293,6 +293,15 @@ static int64_t seconds_of(uint64_t time)
     return (int64_t)(((day * 24 + hour) * 60 + time / 100 % 100) * 60 + time % 100);
 }
 
+/* Returns the first line that says how long a rank waited in a collective; NULL: there is none. */
+static const struct ni_log_note *first_wait(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_note; i++)
+        if (log->note[i].said == NI_SAID_WAIT)
+            return &log->note[i];
+    return NULL;
+}
+
 /* Returns true if the ranks have waited in a collective since the line about a checkpoint. */
 static bool waits_since(const struct ni_log *log, const struct ni_log_mark *clue)
 {
@@ -302,14 +311,11 @@ static bool waits_since(const struct ni_log *log, const struct ni_log_mark *clue
         return false;
     if (clue->time == 0 || end->time == 0)
         return clue->line + 1 == end->line;
-    for (unsigned i = 0; i < log->n_note; i++) {
-        const int64_t waited = log->note[i].waited / 1000;
-        const int64_t late = seconds_of(end->time) - seconds_of(clue->time) - waited;
+    const struct ni_log_note *wait = first_wait(log);
+    const int64_t since = seconds_of(end->time) - seconds_of(clue->time);
+    const int64_t late = wait ? since - wait->waited / 1000 : 0;
 
-        if (log->note[i].said == NI_SAID_WAIT)
-            return late > -30 && late < 60;
-    }
-    return false;
+    return wait && late > -30 && late < 60;
 }
 
 /* Puts what another line of the log adds to such a finding. */
@@ -1170,6 +1176,30 @@ static void put_gdr_share(struct ni_text *t, const struct ni_log *log, bool some
         ni_put(t, " over RDMA");
 }
 
+/* Returns the network that a line names which has lost its process; empty: none does. */
+static const char *nobodys_network(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_rank; i++)
+        if (log->rank[i].host == 0 && log->rank[i].network != 0)
+            return ni_log_word(log, log->rank[i].network);
+    return "";
+}
+
+/* Puts that no line of a rank names the network, and what one without a process says. */
+static void put_network_not_told(struct ni_text *t, const struct ni_log *log)
+{
+    const char *network = nobodys_network(log);
+
+    if (*network) {
+        ni_put(t, ", network ");
+        ni_quote(t, network);
+        ni_put(t, " by a line that names no process");
+        return;
+    }
+    ni_put(t, log->info ? ", and no line says which network"
+                        : ", and the log does not show which network: set NCCL_DEBUG=INFO");
+}
+
 /* Puts the network of all ranks, or says that the log does not name it. */
 static void put_network_of_job(struct ni_text *t, struct ni_log *log)
 {
@@ -1184,8 +1214,7 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
     } else if (rdma > 0) {
         put_ranks_hcas(t, log);
     } else if (log->n_rank > 0 || log->version != 0) {
-        ni_put(t, log->info ? ", and no line says which network"
-                            : ", and the log does not show which network: set NCCL_DEBUG=INFO");
+        put_network_not_told(t, log);
     }
 }
 
@@ -1207,10 +1236,10 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));
     const unsigned sockets = count_with(log, SOCKETS);
     const bool mixed = sockets > 0 && count_with(log, RDMA | LOCAL) > 0;
-    const struct ni_finding *cause = ni_log_cause_of(log, f, mixed);
+    const struct ni_finding *found = ni_log_cause_of(log, f, mixed);
+    const struct ni_finding *cause = found ? found : log->untold;
 
-    log->cause = cause ? cause : log->untold;
-    cause = log->cause;
+    log->cause = cause;
     if (cause)
         ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
     log->job_at = t.len;

@@ -155,15 +155,10 @@ void ni_log_read_line(struct ni_log_line *l, struct ni_log *log, const char *p, 
     l->whole = headers < 2;
 }
 
-void ni_log_keep_clue(struct ni_log_mark *ret, const struct ni_log_line *l, const char *at)
+struct ni_log_mark ni_log_mark_of(const struct ni_log_line *l)
 {
-    struct ni_text t = ni_text_on(ret->text, sizeof(ret->text));
-
-    ret->file = l->log->file;
-    ret->line = (uint32_t)l->log->line;
-    ret->time = ni_log_time(l);
-    ret->text[0] = '\0';
-    ni_put_quoted(&t, at, (size_t)(l->end - at), sizeof(ret->text) - 1);
+    return (struct ni_log_mark){
+        .file = l->log->file, .line = (uint32_t)l->log->line, .time = ni_log_time(l)};
 }
 
 struct ni_span ni_log_message(const struct ni_log_line *l)

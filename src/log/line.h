@@ -49,8 +49,8 @@ void ni_log_read_header(struct ni_log_line *l, const char *at);
 /* Returns the time in front of a line, 2026-11-28T15:54:30 or with a blank for the T, as
    YYYYMMDDhhmmss; 0: there is none. */
 uint64_t ni_log_time(const struct ni_log_line *l);
-/* Keeps the line, from `at` on. */
-void ni_log_keep_clue(struct ni_log_mark *ret, const struct ni_log_line *l, const char *at);
+/* Returns the place and the time of the line. */
+struct ni_log_mark ni_log_mark_of(const struct ni_log_line *l);
 /* Returns the message, or before a header the whole line, without blanks at its ends. */
 struct ni_span ni_log_message(const struct ni_log_line *l);
 

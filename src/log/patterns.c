@@ -878,11 +878,14 @@ const struct ni_pattern ni_patterns[] = {
     BECAUSE("DistStoreError: wait timeout after", TORCH, "2.7-2.11", STORE, LOG_RENDEZVOUS, 0,
             "the others did not come to the store in time: one of them came later, stands "
             "elsewhere, or has died; the store did answer"),
-    BECAUSE("in store based barrier on rank%{worker_count=}%d, timeout", TORCH, "1.8-2.2", STORE,
-            LOG_RANKS_MISSING, 0,
-            "torch's first barrier did not count its ranks in time: worker_count is how many it "
-            "counted, world_size how many there are to be. If it counted more, the store still has "
-            "those of an earlier run: each start needs a new file or port"),
+    ADVISE("in store based barrier on rank%{worker_count=}%d, timeout", TORCH, "1.8-2.2", STORE,
+           LOG_RANKS_MISSING, 0,
+           "torch's first barrier did not count its ranks in time: worker_count is how many it "
+           "counted, world_size how many there are to be. If it counted more, the store still has "
+           "those of an earlier run: each start needs a new file or port",
+           "if worker_count is lower: check whether, and when, the missing processes started; pass "
+           "their logs too. If it is higher: remove the file of init_method before each start.",
+           NULL),
     BECAUSE(
         "EtcdKeyNotFound: Key not found : /torch/elastic", TORCH, "1.9-2.5", STORE, LOG_RENDEZVOUS,
         0,

@@ -463,7 +463,8 @@ static int tagged_rank(const struct ni_log_line *l)
         line.n > 0 && *line.p == '[' ? ni_log_between(line, "[", ']') : (struct ni_span){l->p, 0};
     const char *comma = memchr(tag.p, ',', tag.n);
 
-    if (!comma || ni_log_number((struct ni_span){tag.p, (size_t)(comma - tag.p)}) < 0 ||
+    if (!comma || tag.p + tag.n + 1 >= l->end ||
+        ni_log_number((struct ni_span){tag.p, (size_t)(comma - tag.p)}) < 0 ||
         tag.p[tag.n + 1] != '<')
         return -1;
     return ni_log_number((struct ni_span){comma + 1, (size_t)(tag.p + tag.n - comma) - 1});

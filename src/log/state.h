@@ -64,12 +64,12 @@ struct ni_log_note {
     int waited; /* milliseconds */
     ni_log_text collective, group;
     uint64_t in, out; /* elements */
-    /* ---- by ni_log_judge ---- */
-    struct ni_log_rank *who; /* NULL: its process of NCCL is not known */
-    bool told;
     /* of NI_SAID_EXCEPTION: the cause that its words tell; NULL: none, or one of any program's own */
     const char *meaning;
     ni_log_text host; /* of NI_SAID_END: where the process ran; 0: the line does not say it */
+    /* ---- by ni_log_judge ---- */
+    struct ni_log_rank *who; /* NULL: its process of NCCL is not known */
+    bool told;
 };
 
 /* A line that may explain others. */
@@ -77,7 +77,6 @@ struct ni_log_mark {
     ni_log_text file; /* 0: there is none */
     uint32_t line;
     uint64_t time; /* in front of it, YYYYMMDDhhmmss; 0: it has none */
-    char text[120];
 };
 
 /* An open traceback of Python: it shows which lines may belong to it. */

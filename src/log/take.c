@@ -425,7 +425,7 @@ static bool counts(const struct ni_log_line *l, const struct ni_pattern *row)
 static void take_clue(const struct ni_log_line *l, const struct ni_found *f)
 {
     if (l->log->timeout.file == 0)
-        ni_log_keep_clue(&l->log->clue[f->row->flags], l, f->at);
+        l->log->clue[f->row->flags] = ni_log_mark_of(l);
 }
 
 /* Takes what a row of the patterns has found. */
