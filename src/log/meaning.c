@@ -51,6 +51,21 @@ static const char no_internet[] =
 static const char offline[] =
     "load the files before the job, and set HF_HUB_OFFLINE=1; or give the pod a proxy "
     "(HTTPS_PROXY).";
+static const char no_server[] =
+    "the process did not reach the HTTP server that the line names: it does not run, its name or "
+    "port is wrong, or the pod has no way to it";
+static const char look_at_server[] =
+    "a server of the job or the cluster: look whether it runs, and at its own log. One of the "
+    "internet, for a model or data: load the files before the job, and set HF_HUB_OFFLINE=1, or "
+    "give the pod a proxy (HTTP_PROXY, HTTPS_PROXY).";
+static const char many_mappings[] =
+    "the process got no further mapping of memory: often it has as many as vm.max_map_count "
+    "allows, because the DataLoader hands over very many small tensors; or the file is larger than "
+    "the memory that it may have";
+static const char fewer_mappings[] =
+    "call torch.multiprocessing.set_sharing_strategy('file_system'), or hand over few large "
+    "tensors, with fewer workers. For a file of weights ask for more memory.";
+static const char more_mappings[] = "raise vm.max_map_count on the node.";
 static const char no_file[] =
     "a file or a folder that the program needs is not there, on this node: the path is wrong, or "
     "its volume is not mounted in this pod";
@@ -221,10 +236,11 @@ static const struct ni_log_meaning meanings[] = {
      less_memory, NULL, NI_F_LOG_MEMORY, false},
     {"is killed by signal: Bus error", full_shm, more_shm, NULL, NI_F_SHM_DEFAULT, false},
     {"insufficient shared memory (shm)", full_shm, more_shm, NULL, NI_F_SHM_DEFAULT, false},
-    {"unable to mmap", full_shm, more_shm, NULL, NI_F_SHM_DEFAULT, false},
+    /* aten/src/ATen/MapAllocator.cpp: errno 12 of mmap, and what fallocate in /dev/shm returns */
+    {"unable to mmap", many_mappings, fewer_mappings, more_mappings, NI_F_NONE, false},
+    {"unable to allocate shared memory(shm)", full_shm, more_shm, NULL, NI_F_SHM_DEFAULT, false},
     {"unable to write to file </torch_", full_shm, more_shm, NULL, NI_F_SHM_DEFAULT, false},
     {"DataLoader worker (pid", crashed_worker, by_hand, NULL, NI_F_NONE, false},
-    {"DataLoader worker (pid(s)", crashed_worker, by_hand, NULL, NI_F_NONE, false},
     {"received 0 items of ancdata",
      "the DataLoader hands its data over by open files, of which the process has too many",
      "raise `ulimit -n`, or call torch.multiprocessing.set_sharing_strategy('file_system').", NULL,
@@ -238,11 +254,20 @@ static const struct ni_log_meaning meanings[] = {
     /* ---- memory, processes and files: errno(3) ---- */
     {"std::bad_alloc", no_memory, less_memory, NULL, NI_F_LOG_MEMORY, false},
     {"DefaultCPUAllocator: ", no_memory, less_memory, NULL, NI_F_LOG_MEMORY, false},
+    /* torch's and CuPy's OutOfMemoryError is about the GPU, Ray's and Python's own are not */
+    {"OutOfMemoryError: Task was killed", no_memory, less_memory, NULL, NI_F_LOG_MEMORY, false},
+    {"OutOfMemoryError", gpu_memory, less_gpu_memory, NULL, NI_F_LOG_CUDA_MEMORY, false},
     {"MemoryError", no_memory, less_memory, NULL, NI_F_LOG_MEMORY, false},
     {"[Errno 12]", no_memory, less_memory, NULL, NI_F_LOG_MEMORY, false},
     {"zmq.error.Again", "a process waited in vain for another one of the same program (ZeroMQ)",
      "look for the process that ended or stands still: its log has the first error.", NULL,
      NI_F_NONE, false},
+    /* HDF5, H5FDsec2.c: another process has the file open, or its file system has no locks */
+    {"unable to lock file, errno = ",
+     "another process holds the lock of this HDF5 file, or its file system gives no locks",
+     "let one process write the file and open it read-only in the others; HDF5_USE_FILE_LOCKING="
+     "FALSE goes without locks, which is safe only if nobody writes.",
+     NULL, NI_F_NONE, false},
     {"can't start new thread", too_few_processes, fewer_threads,
      "raise the limit of processes of pods (kubelet: podPidsLimit).", NI_F_NONE, false},
     {"Resource temporarily unavailable", too_few_processes, fewer_threads,
@@ -284,9 +309,12 @@ static const struct ni_log_meaning meanings[] = {
     {"Remote I/O error", broken_storage, "start the job again with its data elsewhere.",
      "look at the storage and at the node's kernel log.", NI_F_NONE, false},
     {"Transport endpoint is not connected",
-     "a network or FUSE file system lost its server: the mount is dead",
-     "start the pod again, so that it is mounted anew.",
-     "look at the mount's own process (FUSE, CSI driver) on that node.", NI_F_NONE, false},
+     "the other end is gone: if the line names a path, that of a network or FUSE file system, "
+     "whose mount is dead; else that of a connection",
+     "for a path start the pod again, so that it is mounted anew; else look for the process that "
+     "ended first.",
+     "for a path look at the mount's own process (FUSE, CSI driver) on that node.", NI_F_NONE,
+     false},
     {"Device or resource busy",
      "a file or a device is in use by another process; on NFS a removed file stays as .nfs*",
      "end the process that uses it, or take a folder of its own for each process.", NULL, NI_F_NONE,
@@ -297,10 +325,11 @@ static const struct ni_log_meaning meanings[] = {
      NI_F_NONE, false},
     {"Exec format error", "the program was built for another processor (amd64, arm64)",
      "take an image for the node's processor.", NULL, NI_F_NONE, false},
-    {"HTTPConnectionPool", no_internet, offline, NULL, NI_F_NONE, false},
-    {"HTTPSConnectionPool", no_internet, offline, NULL, NI_F_NONE, false},
+    {"HTTPSConnectionPool(host='huggingface.co'", no_internet, offline, NULL, NI_F_NONE, false},
+    {"HTTPConnectionPool", no_server, look_at_server, NULL, NI_F_NONE, false},
+    {"HTTPSConnectionPool", no_server, look_at_server, NULL, NI_F_NONE, false},
     {"We couldn't connect to '", no_internet, offline, NULL, NI_F_NONE, false},
-    {"MaxRetryError", no_internet, offline, NULL, NI_F_NONE, false},
+    {"MaxRetryError", no_server, look_at_server, NULL, NI_F_NONE, false},
     {"LocalEntryNotFoundError", no_internet, offline, NULL, NI_F_NONE, false},
     {"GatedRepoError", "the model or data set may be loaded only by those whom its owner allows",
      "ask for access on its page, and set HF_TOKEN.", NULL, NI_F_NONE, false},
@@ -330,7 +359,6 @@ static const struct ni_log_meaning meanings[] = {
      "let through",
      "look whether `ray start --head` runs and at which address; --address must be that one.", NULL,
      NI_F_NONE, false},
-    {"OutOfMemoryError: Task was killed", no_memory, less_memory, NULL, NI_F_LOG_MEMORY, false},
     /* ---- the program itself ---- */
     {"size mismatch for ", state_differs, "take the checkpoint of this model and its options.",
      NULL, NI_F_NONE, false},
