@@ -53,7 +53,7 @@ struct ni_finding_kind {
     const char *user;  /* what the user does; NULL: nothing */
     const char *admin; /* what the cluster admin does; NULL: nothing */
     bool admin_first;  /* the cluster admin's part is the better one, and comes before the user's */
-    bool gdr_trial;    /* --try=gpu tells what holds: the last part of the hint says so */
+    const char *trial; /* what --try=gpu tells here, and said last; NULL: nothing */
     /* a command to paste, behind who runs it: "In the pod: unset {user}"; src/print/command.c has the
        places for names. Several, each on a line: the first whose names are known. NULL: none */
     const char *command;

@@ -122,8 +122,6 @@ const char *ni_severity_text(enum ni_severity severity)
 
 /* ---- the hint ---- */
 
-static const char gdr_trial[] = "`nccl-init selftest --try=gpu` tries GPUDirect RDMA in the pod.";
-
 unsigned ni_finding_advice(const struct ni_finding *f, struct ni_advice ret[NI_MAX_ADVICE])
 {
     const struct ni_finding_kind *kind = ni_finding_kind(f->id);
@@ -131,15 +129,14 @@ unsigned ni_finding_advice(const struct ni_finding *f, struct ni_advice ret[NI_M
     const struct ni_advice user = {"user", "User: ", f->user ? f->user : kind->user};
     const struct ni_advice admin = {"cluster admin",
                                     "Cluster admin: ", f->admin ? f->admin : kind->admin};
-    struct ni_advice all[NI_MAX_ADVICE] = {note, user, admin, {NULL, "", NULL}};
+    const struct ni_advice trial = {NULL, "", f->no_trial ? NULL : kind->trial};
+    struct ni_advice all[NI_MAX_ADVICE] = {note, user, admin, trial};
     unsigned n = 0;
 
     if (kind->admin_first) {
         all[1] = admin;
         all[2] = user;
     }
-    if (kind->gdr_trial && !f->no_trial)
-        all[3].text = gdr_trial;
     for (unsigned i = 0; i < NI_MAX_ADVICE; i++) {
         if (all[i].text && *all[i].text)
             ret[n++] = all[i];

@@ -3,6 +3,7 @@
    In the order of the ids, as in device.h. */
 #include "findings/device.h"
 
+#include "findings/commands.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 
@@ -93,7 +94,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.dmabuf.off",
         .cost = NI_COST_SLOWER,
         .user = "remove NCCL_DMABUF_ENABLE=0; without peermem, GPUDirect RDMA needs DMA-BUF.",
-        .gdr_trial = true,
+        .trial = NI_GDR_TRIAL,
         .command = "In the pod: unset NCCL_DMABUF_ENABLE",
     },
     {
@@ -110,7 +111,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.driver.order",
         .cost = NI_COST_SLOWER,
         .admin = "build the GPU driver after MLNX_OFED or DOCA, or use its open modules.",
-        .gdr_trial = true,
+        .trial = NI_GDR_TRIAL,
         .command = "On the node: modinfo nvidia-peermem",
     },
     {
@@ -118,7 +119,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.peermem.hidden",
         .cost = NI_COST_NOTHING,
         .user = "use NCCL 2.23.4 or later; older versions do not see this nvidia-peermem.",
-        .gdr_trial = true,
+        .trial = NI_GDR_TRIAL,
     },
     {
         .number = NI_F_GDR_TRIED_BYTES,
@@ -164,7 +165,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gdr.unavailable",
         .cost = NI_COST_SLOWER,
         .admin = "load nvidia-peermem, or use the open GPU kernel modules (kernel 5.12 or later).",
-        .gdr_trial = true,
+        .trial = NI_GDR_TRIAL,
         .command = "On the node: modprobe nvidia-peermem",
     },
     {
@@ -240,16 +241,16 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "gpu.hca.far",
         .cost = NI_COST_SLOWER,
         .admin = "allocate GPUs and HCAs together (DRA, Topology Manager best-effort).",
-        .gdr_trial = true,
+        .trial = NI_GDR_TRIAL,
         .command = "Run: nccl-init topo --all{root}",
     },
     {
         .number = NI_F_GPU_HCA_PASSED_OVER,
         .id = "gpu.hca.passed-over",
         .cost = NI_COST_SLOWER,
-        .user = "leave the faster HCA out (--hcas), or allow the distance (--gdr); `nccl-init "
-                "selftest --try=gpu --pairs=all` measures both.",
+        .user = "leave the faster HCA out (--hcas), or allow the distance (--gdr).",
         .admin = "give pods HCAs of one speed.",
+        .trial = "`nccl-init selftest --try=gpu --pairs=all` measures both.",
         .command = "Run: nccl-init topo --all{root}",
     },
     {
@@ -439,7 +440,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .cost = NI_COST_FAILS,
         .note = "Locked memory is not the cause.",
         .admin = "boot the node with iommu=pt (OpenShift: a MachineConfig).",
-        .gdr_trial = true,
+        .trial = NI_GDR_TRIAL,
         .command = "Run: kubectl cordon {node}\nOn the node: cat /proc/cmdline",
     },
     {

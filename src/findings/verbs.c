@@ -2,6 +2,7 @@
 /* Findings about trials by libibverbs. In the order of the ids, as in verbs.h. */
 #include "findings/verbs.h"
 
+#include "findings/commands.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 
@@ -19,7 +20,7 @@ const struct ni_finding_kind ni_verbs_findings[] = {
         .id = "verbs.dmabuf.none",
         .cost = NI_COST_SLOWER,
         .admin = "load nvidia-peermem, or install an RDMA driver that supports DMA-BUF.",
-        .gdr_trial = true,
+        .trial = NI_GDR_TRIAL,
     },
     {
         .number = NI_F_VERBS_GID,

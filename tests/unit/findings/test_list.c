@@ -11,6 +11,7 @@
 #include "findings/device.h"
 #include "findings/pod.h"
 #include "findings/setting.h"
+#include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include <cmocka.h>
@@ -50,13 +51,18 @@ static void test_kept_in_order_and_once(void **state)
 /* What cannot be tried on this node is not offered there. */
 static void test_no_trial(void **state)
 {
-    struct ni_text hint = NI_TEXT(NI_FINDING_HINT);
+    static const ni_finding_number trials[] = {NI_F_GPU_HCA_FAR, NI_F_GPU_HCA_PASSED_OVER};
 
     (void)state;
-    f.no_trial = true;
-    ni_report(&f, NI_F_GPU_HCA_FAR, "0000:1b:00.0", "it is far");
-    ni_put_hint(&hint, &f.at[0]);
-    assert_null(strstr(hint.buf, "--try"));
+    for (size_t i = 0; i < NI_COUNT(trials); i++) {
+        struct ni_text here = NI_TEXT(NI_FINDING_HINT), amd = NI_TEXT(NI_FINDING_HINT);
+
+        ni_put_hint(&here, &(struct ni_finding){.id = trials[i]});
+        assert_non_null(strstr(here.buf, "--try=gpu"));
+        f.no_trial = true;
+        ni_put_hint(&amd, ni_report(&f, trials[i], "0000:1b:00.0", "it is far"));
+        assert_null(strstr(amd.buf, "--try"));
+    }
 }
 
 /* However many there are, of each id one is kept, so that no severity is lost. Whatever the order, the
@@ -65,7 +71,6 @@ static void test_overflow(void **state)
 {
     const unsigned kept = NI_MAX_AGAIN + 2;
     ni_finding_number all[NI_MAX_KINDS];
-
     unsigned n;
 
     (void)state;
@@ -118,7 +123,6 @@ static void test_weaker(void **state)
 static void test_weaker_severity(void **state)
 {
     ni_finding_number all[NI_MAX_KINDS];
-
     const unsigned n = ni_list_finding_kinds(all);
 
     (void)state;
@@ -147,7 +151,6 @@ static bool printable(const char *s)
 
 static void test_printable_and_bounded(void **state)
 {
-
     char every[256], longest[1000];
 
     (void)state;
@@ -203,7 +206,6 @@ int main(void)
         cmocka_unit_test_setup(test_weaker_severity, reset),
         cmocka_unit_test_setup(test_printable_and_bounded, reset),
         cmocka_unit_test_setup(test_sorted, reset),
-
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
