@@ -24,8 +24,8 @@
 /* ---- which ports ---- */
 
 /* Returns the ports nearest to a GPU whose HCAs open, by the PCI tree: where NCCL places an HCA
-   does not matter to other libraries. nccl: only ports with the fastest path count. None if an HCA whose distance is not known might be nearer,
-   or on the root bus, where the tree is flat. */
+   does not matter to other libraries. nccl: only ports with the fastest path count. None if an HCA
+   whose distance is not known might be nearer, or on the root bus, where the tree is flat. */
 static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, bool nccl,
                               enum ni_distance *ret)
 {

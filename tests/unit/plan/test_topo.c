@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "lib/report_node.h"
+#include "lib/svg.h"
 #include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/gpu.h"
@@ -205,59 +206,52 @@ static void test_gpus(void **state)
     assert_null(strstr(text, "NODE "));
 }
 
-static unsigned count(const char *text, const char *part)
-{
-    unsigned n = 0;
-    for (const char *p = strstr(text, part); p; p = strstr(p + 1, part))
-        n++;
-    return n;
-}
-
 /* The picture ties each GPU to the ports that the table names; to none where distances mean nothing. */
 static void test_svg(void **state)
 {
     (void)state;
     ni_copy(node.inv.hca[0].name, sizeof(node.inv.hca[0].name), "a<b&c\"d");
     const char *text = written(ni_put_topo_svg);
-    assert_true(ni_has_prefix(text, "<svg xmlns="));
-    assert_string_equal(text + strlen(text) - 7, "</svg>\n");
+    assert_picture(text);
     assert_non_null(strstr(text, ">a&#60;b&#38;c&#34;d port 1: "));
     assert_non_null(strstr(text, ">recording two.tree</text>"));
-    assert_int_equal(count(text, "<path "), 2);
-    assert_int_equal(count(text, ", chosen</text>"), 2);
-    assert_int_equal(count(text, ", left out: port is "), 1);
-    assert_int_equal(count(text, "not the pod&#39;s</text>"), 2);
-    assert_int_equal(count(text, ">NUMA 0</text>"), 1);
-    assert_int_equal(count(text, "width=\"470\""), node.inv.n_gpu + node.inv.n_hca);
+    assert_int_equal(count_parts(text, "<path "), 2);
+    assert_int_equal(count_parts(text, ", chosen</text>"), 2);
+    assert_int_equal(count_parts(text, ", left out: port is "), 1);
+    assert_int_equal(count_parts(text, "not the pod&#39;s</text>"), 2);
+    assert_int_equal(count_parts(text, ">NUMA 0</text>"), 1);
+    assert_int_equal(count_parts(text, "width=\"470\""), node.inv.n_gpu + node.inv.n_hca);
     /* an IOMMU that translates stands in the box of the HCA, and in the legend */
-    assert_int_equal(count(text, "IOMMU"), 0);
+    assert_int_equal(count_parts(text, "IOMMU"), 0);
     node.inv.hca[0].has_bdf = true;
     ni_copy(node.inv.hca[0].iommu.type, sizeof(node.inv.hca[0].iommu.type), "DMA-FQ");
     text = written(ni_put_topo_svg);
-    assert_int_equal(count(text, "; the IOMMU translates</text>"), 1);
-    assert_int_equal(count(text, "stroke=\"#c00000\""), 1);
+    assert_int_equal(count_parts(text, "; the IOMMU translates</text>"), 1);
+    assert_int_equal(count_parts(text, "stroke=\"#c00000\""), 1);
     assert_non_null(strstr(text, "iommu.translated</text>"));
     node.inv.gdr.c2c = true;
-    assert_int_equal(count(written(ni_put_topo_svg), "IOMMU"), 0);
+    assert_int_equal(count_parts(written(ni_put_topo_svg), "IOMMU"), 0);
     node.inv.gdr.c2c = false;
     node.inv.hca[0].iommu.type[0] = '\0';
     /* the boxes are as wide as the longest words */
     ni_copy(node.inv.hca[0].name, sizeof(node.inv.hca[0].name),
             "a_name_of_sixty_letters_that_some_udev_rule_gave_to_a_device");
-    assert_int_equal(count(written(ni_put_topo_svg), "width=\"470\""), 0);
+    assert_int_equal(count_parts(written(ni_put_topo_svg), "width=\"470\""), 0);
     /* each HCA beside the GPU, with its distance */
     node.plan.gpu_ports[0] = 3;
     text = written(ni_put_topo_svg);
-    assert_int_equal(count(text, "<path "), 3);
+    assert_int_equal(count_parts(text, "<path "), 3);
     assert_int_equal(
-        count(text, ">PIX a_name_of_sixty_letters_that_some_udev_rule_gave_to_a_device, SYS "), 1);
+        count_parts(text,
+                    ">PIX a_name_of_sixty_letters_that_some_udev_rule_gave_to_a_device, SYS "),
+        1);
     node.plan.distance[0][1] = NI_DIST_PIX;
     text = written(ni_put_topo_svg);
-    assert_int_equal(count(text, "<path "), 3);
-    assert_int_equal(count(text, "_to_a_device, PIX "), 1);
+    assert_int_equal(count_parts(text, "<path "), 3);
+    assert_int_equal(count_parts(text, "_to_a_device, PIX "), 1);
     place(&node.inv.gpu[0].pci, 0x00, 0, "0000:00:06.0");
     text = written(ni_put_topo_svg);
-    assert_int_equal(count(text, "<path "), 0);
+    assert_int_equal(count_parts(text, "<path "), 0);
     assert_non_null(strstr(text, "The PCI tree is flattened"));
     node.inv.n_gpu = node.inv.n_hca = 0;
     assert_non_null(strstr(written(ni_put_topo_svg), "There is no GPU and no HCA."));

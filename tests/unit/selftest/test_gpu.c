@@ -2,6 +2,7 @@
 /* What the helper's words of GPU memory are said to mean: which pair returned wrong bytes, and that
    nobody is blamed for what a deadline, a limit, CUDA or the port itself may cause. */
 #include "lib/doctor_node.h"
+#include "lib/svg.h"
 
 #include "findings/device.h"
 #include "nccl_init/env.h"
@@ -365,15 +366,6 @@ static void test_hostile(void **state)
          "out=400000\n"                                                                     \
          "end\n"
 
-static unsigned count_of(const char *text, const char *what)
-{
-    unsigned n = 0;
-
-    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
-        n++;
-    return n;
-}
-
 /* The picture: the rates and the way, or what went wrong, and below why. */
 static void test_svg(void **state)
 {
@@ -385,15 +377,13 @@ static void test_svg(void **state)
     judge(GPUS
           "pair 0 host-to-gpu way=peermem wrong=8192 of=1048576 first=12288 holds=20480\n" SECOND);
     ni_put_gpu_svg(&out, &view, &all);
-    assert_true(ni_has_prefix(out.buf, "<svg xmlns="));
-    assert_string_equal(out.buf + out.len - 7, "</svg>\n");
-    assert_int_equal(count_of(out.buf, "<g"), count_of(out.buf, "</g>"));
+    assert_picture(out.buf);
     assert_non_null(strstr(out.buf, ">48.9 / 48.6</text>"));
     assert_non_null(strstr(out.buf, ">dma-buf</text>"));
     assert_non_null(strstr(out.buf, "<g fill=\"#ffffff\"><title>0000:04:00.0 mlx5_6/1: WRONG"));
     assert_non_null(strstr(out.buf, ">at 12288</text>"));
     assert_non_null(strstr(out.buf, ">0000:04:00.0 mlx5_6/1: step `host-to-gpu` by peermem: 8192"));
-    assert_int_equal(count_of(out.buf, "#c00000\" stroke=\"#c00000\""),
+    assert_int_equal(count_parts(out.buf, "#c00000\" stroke=\"#c00000\""),
                      2); /* its cell, the legend */
     out.len = 0;
     judge(GPUS "pair 0 register way=dma-buf err=12\npair 1 open err=13\nend\n");
