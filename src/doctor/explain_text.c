@@ -25,7 +25,9 @@ static void put_page_line(struct ni_text *out, struct ni_span line)
 {
     char buf[4096];
     struct ni_text text = ni_text_on(buf, sizeof(buf));
-    const unsigned bullet = ni_has_prefix(line.p, "- ") ? 2 : 0;
+    const unsigned number =
+        line.n > 2 && line.p[0] >= '1' && line.p[0] <= '9' && line.p[1] == '.' ? 3 : 0;
+    const unsigned bullet = ni_has_prefix(line.p, "- ") ? 2 : number;
 
     if (line.n == 0 || line.p[0] == ' ') {
         ni_putn(out, line.p, line.n);

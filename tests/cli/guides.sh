@@ -143,9 +143,11 @@ mkdir "$tmp/pod" "$tmp/bin"
 printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n' >"$tmp/bin/kubectl"
 chmod +x "$tmp/bin/kubectl"
 cp "$program" "$tmp/pod/nccl-init"
-blocks sh docs/start/need.md | sed -n "\\|/tmp/nccl-init|s|/tmp/|$tmp/|gp" >"$tmp/into"
-(cd "$tmp/pod" && PATH=$tmp/bin:$PATH sh -e "$tmp/into") >"$tmp/out" 2>"$tmp/err"
-matches "docs/start/need.md: the program in a pod of today" "READY for *: *READY*: *" "$(cat "$tmp/out" "$tmp/err")"
+for page in docs/guides/troubleshooting.md docs/start/need.md; do
+    blocks sh "$page" | sed -n "\\|/tmp/nccl-init|s|/tmp/|$tmp/|gp" >"$tmp/into"
+    (cd "$tmp/pod" && PATH=$tmp/bin:$PATH sh -e "$tmp/into") >"$tmp/out" 2>"$tmp/err"
+    matches "$page: the program in a pod of today" "READY for *: *READY*: *" "$(cat "$tmp/out" "$tmp/err")"
+done
 [ -s "$tmp/pod/node.tree" ] || fail "docs/start/need.md: snapshot" "no recording"
 
 # ---- ids ---------------------------------------------------------------------------------------------
