@@ -752,7 +752,8 @@ const struct ni_pattern ni_patterns[] = {
     /* ROCclr: rocmemory.cpp, hip_memory.cpp */
     ADVISE("Failed to create memory for IPC, failed with hsa_status", RCCL, "log", ANY, LOG_CUDA, 0,
            no_hip_ipc, compare_rocm, NULL),
-    ADVISE("hipIpcGetMemHandle -> ", RCCL, "log", ANY, LOG_CUDA, 0, no_hip_ipc, compare_rocm, NULL),
+    ADVISE("hipIpcGetMemHandle -> %{invalid|not supported|out of memory}", RCCL, "log", ANY,
+           LOG_CUDA, 0, no_hip_ipc, compare_rocm, NULL),
     FAULT("HIP failure: ", RCCL, "log 2.27.7", ANY, LOG_CUDA, WARN | MORE),
     BECAUSE("P2P is disabled between NVLINK connected GPUs", NCCL, "2.17-2.32.3", ANY,
             LOG_GPU_FAILED, 0,
@@ -1059,7 +1060,7 @@ const struct ni_pattern ni_patterns[] = {
            NULL),
     ADVISE(
         "] connect() to %s failed: %{refused|timed out|No route|unreachable}", MPI,
-        "Open MPI 1.4-5.0", NETWORK, LOG_LIBRARY, 0,
+        "Open MPI 1.4-5.0", NETWORK, LOG_LIBRARY, IN_ORDER,
         "MPI could not connect to another node by TCP: a firewall, or it chose an interface that "
         "the other one does not reach, such as docker0",
         "name the interface that all nodes share: --mca btl_tcp_if_include, oob_tcp_if_include.",

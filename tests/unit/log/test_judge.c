@@ -217,6 +217,8 @@ static const struct {
     {"NET/IB : Got completion with error 11, opcode 1, len 0", "log.rdma.remote", "2.8"},
     {"with status=IBV_WC_WR_FLUSH_ERR(5) opcode=IBV_WC_RECV(4): Got completion", NULL,
      "not in order"},
+    {"hipIpcGetMemHandle -> 1 (invalid argument)", "log.cuda", "a test of HIP, as people paste it"},
+    {"hipIpcGetMemHandle -> 0 (no error)", NULL, "the same on a node that is well"},
     {"nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND", NULL,
      "nixl#149: the reason is in UCX's line before it"},
     {"[c10d] The hostname of the client socket cannot be retrieved. err=-3", NULL, "harmless"},
