@@ -305,13 +305,19 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
 /* Returns why the node's drivers give no way, or that it is not known. */
 static const char *no_gdr_way(const struct ni_inventory *inv)
 {
+    static const char unread[] = "not known: the modules that are loaded cannot be read";
+
     if (inv->gdr.gb10)
         return "none: CPU and GPU share one memory";
-    if (inv->gdr.open_driver == NI_KNOWN)
-        return "no way: DMA-BUF needs kernel 5.12, and no peer memory module is loaded";
-    if (inv->gdr.open_driver == NI_ABSENT && inv->gdr.peermem == NI_ABSENT)
+    if (inv->gdr.peermem != NI_ABSENT)
+        return unread;
+    if (inv->gdr.open_driver == NI_ABSENT)
         return "no way: neither the open GPU kernel modules nor a peer memory module is loaded";
-    return "not known: the modules that are loaded cannot be read";
+    if (inv->gdr.open_driver != NI_KNOWN)
+        return unread;
+    if (inv->self.kernel_major == 0)
+        return "not known: the kernel's version cannot be read, and DMA-BUF needs 5.12";
+    return "no way: DMA-BUF needs kernel 5.12, and no peer memory module is loaded";
 }
 
 /* Puts by which way GPUDirect RDMA goes, as far as the node's drivers decide; what a user switched off

@@ -194,6 +194,39 @@ static void test_not_all(void **state)
     assert_null(strstr(written(ni_put_topo_dot), "mlx5_20"));
 }
 
+/* The way of GPUDirect RDMA: what could not be read is not said to be absent. */
+static void test_gdr_way(void **state)
+{
+    static const struct {
+        enum ni_known open_driver, peermem;
+        unsigned major, minor; /* of the kernel; 0.0: not known */
+        const char *words;
+    } cases[] = {
+        {NI_KNOWN, NI_ABSENT, 5, 12, ": by DMA-BUF\n"},
+        {NI_KNOWN, NI_KNOWN, 5, 12, ": by DMA-BUF, or else by the peer memory module\n"},
+        {NI_KNOWN, NI_KNOWN, 5, 4, ": by the peer memory module\n"},
+        {NI_KNOWN, NI_ABSENT, 5, 4, ": no way: DMA-BUF needs kernel 5.12"},
+        {NI_KNOWN, NI_ABSENT, 0, 0, ": not known: the kernel's version"},
+        {NI_KNOWN, NI_DENIED, 5, 4, ": not known: the modules"},
+        {NI_ABSENT, NI_ABSENT, 5, 12, ": no way: neither"},
+        {NI_DENIED, NI_ABSENT, 5, 12, ": not known: the modules"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        node.inv.gdr.open_driver = cases[i].open_driver;
+        node.inv.gdr.peermem = cases[i].peermem;
+        node.inv.self.kernel_major = cases[i].major;
+        node.inv.self.kernel_minor = cases[i].minor;
+        const char *line = strstr(written(ni_put_topo), "GPUDirect RDMA: ");
+
+        assert_non_null(line);
+        line += strlen("GPUDirect RDMA");
+        if (strncmp(line, cases[i].words, strlen(cases[i].words)) != 0)
+            fail_msg("%zu: %.80s", i, line);
+    }
+}
+
 /* GPU to GPU, in the words of the other table. */
 static void test_gpus(void **state)
 {
@@ -416,6 +449,7 @@ int main(void)
         cmocka_unit_test_setup(test_gpus, setup),    cmocka_unit_test_setup(test_svg, setup),
         cmocka_unit_test_setup(test_json, setup),    cmocka_unit_test_setup(test_dot, setup),
         cmocka_unit_test_setup(test_hostile, setup), cmocka_unit_test_setup(test_full, setup),
+        cmocka_unit_test_setup(test_gdr_way, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
