@@ -128,6 +128,10 @@ static inline bool ni_is_allocated(const struct ni_hca *h)
     return h->allocation >= 0;
 }
 
+/* Returns true if the IOMMU translates the addresses of the HCA: "DMA" and "DMA-FQ" do, "identity" does
+   not, and without a group there is no IOMMU (drivers/iommu/iommu.c iommu_group_show_type). */
+bool ni_is_translated(const struct ni_hca *h);
+
 /* Returns the word of a state, "ACTIVE"; NULL: not known, or a number that IB does not define. */
 const char *ni_port_state_text(struct ni_num state);
 extern const struct ni_counter ni_counters[NI_N_COUNTER];

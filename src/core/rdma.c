@@ -3,6 +3,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/base.h"
 #include "nccl_init/known.h"
+#include "nccl_init/text.h"
 
 /* Counters of errors. Those of the link are InfiniBand's port counters
    (Documentation/ABI/stable/sysfs-class-infiniband), reported from the numbers of rdma-core's
@@ -27,6 +28,11 @@ const struct ni_counter ni_counters[NI_N_COUNTER] = {
     {"hw_counters/oos_drop_count", false, 1000},
     {"hw_counters/np_cnp_sent", false, 1000000},
 };
+
+bool ni_is_translated(const struct ni_hca *h)
+{
+    return h->has_bdf && ni_has_prefix(h->iommu.type, "DMA");
+}
 
 const char *ni_port_state_text(struct ni_num state)
 {

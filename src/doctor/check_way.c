@@ -86,9 +86,7 @@ const struct ni_check ni_check_link = {
 
 /* ---- iommu.type ---- */
 
-/* Checks that the IOMMU does not translate: "DMA" and "DMA-FQ" translate, "identity" does not, and
-   without a group there is no IOMMU (drivers/iommu/iommu.c iommu_group_show_type). With NVLink-C2C
-   a GPU has another way to memory. */
+/* Checks that the IOMMU does not translate. With NVLink-C2C a GPU has another way to memory. */
 static void check_iommu(struct ni_judging *c, const struct ni_hca *h)
 {
     const struct ni_self *s = &c->inv->self;
@@ -102,8 +100,7 @@ static void check_iommu(struct ni_judging *c, const struct ni_hca *h)
         id = NI_F_IOMMU_TRANSLATED;
         harm = "GPUDirect RDMA fails with IBV_WC_LOC_PROT_ERR (vendor_err 81), or is very slow";
     }
-    if (h->has_bdf && ni_saw(c, ni_is_decided(h->iommu.known)) &&
-        ni_has_prefix(h->iommu.type, "DMA"))
+    if (h->has_bdf && ni_saw(c, ni_is_decided(h->iommu.known)) && ni_is_translated(h))
         ni_report(c->f, id, h->name, "the IOMMU group is of type %s (kernel command line: %s): %s",
                   h->iommu.type, cmdline, harm);
 }

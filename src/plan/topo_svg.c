@@ -194,14 +194,13 @@ static void put_port_words(struct ni_text *t, const struct ni_view *view, const 
         ni_putf(t, " %s", netdev.buf);
 }
 
-/* Returns true if the IOMMU translates what this HCA would read and write of a GPU, as doctor's check
-   iommu.type finds it: with NVLink-C2C a GPU has another way to memory. */
+/* Returns true if the IOMMU translates what this HCA of the pod would read and write of a GPU, which
+   with NVLink-C2C has another way to memory: what doctor's check iommu.type calls an error. */
 static bool is_translated(const struct ni_view *view, const struct ni_hca *hca)
 {
     const struct ni_inventory *inv = view->inv;
 
-    return inv->n_gpu > 0 && !inv->gdr.c2c && hca->has_bdf && ni_is_allocated(hca) &&
-           ni_has_prefix(hca->iommu.type, "DMA");
+    return inv->n_gpu > 0 && !inv->gdr.c2c && ni_is_allocated(hca) && ni_is_translated(hca);
 }
 
 static bool is_any_translated(const struct ni_view *view)
