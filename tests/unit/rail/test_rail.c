@@ -74,7 +74,8 @@ static void test_fails(void **state)
     }
     setup(state);
     connect_both();
-    fake.mute_from = 66;
+    task[0].small = 8;
+    fake.mute_from = 10;
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
     expect(0, NI_ROLE_INITIATOR, NI_PAIR_WRITE, ETIMEDOUT, 0);
 }
