@@ -992,8 +992,9 @@ const struct ni_pattern ni_patterns[] = {
            "Ray killed a worker because its node had too little memory left: the program needs "
            "less of it, or the pod's limit is too low",
            more_host_memory, NULL),
-    ADVISE("killed due to memory pressure (OOM)", RAY, "2.3-2.50", RUNNING, LOG_MEMORY, FOLLOWS,
-           "Ray killed workers because a node had too little memory left", more_host_memory, NULL),
+    ADVISE("killed due to memory pressure (OOM)", RAY, "2.3-2.50", RUNNING, LOG_MEMORY,
+           FOLLOWS | IN_ORDER, "Ray killed workers because a node had too little memory left",
+           more_host_memory, NULL),
     /* gcs_node_manager.cc: "and ip: ", later "and address: ... and node name: " */
     ADVISE("and ip: %s has been marked dead because", RAY, "1.0-2.0", RUNNING, LOG_LEFT, NAMED,
            node_lost, find_node, ask_cluster),
@@ -1087,17 +1088,18 @@ const struct ni_pattern ni_patterns[] = {
            more_host_memory, NULL),
     ADVISE("State: OUT_OF_MEMORY", SLURM, "17-25", RUNNING, LOG_MEMORY, FOLLOWS, NULL,
            more_host_memory, NULL),
-    /* the kernel's own words: mm/oom_kill.c */
-    ADVISE("emory cgroup out of memory: ", LIBC, "the kernel, 3-6", RUNNING, LOG_MEMORY, 0, NULL,
-           more_host_memory, NULL),
-    ADVISE("ut of memory: Killed process %d", LIBC, "the kernel, 5-6", RUNNING, LOG_MEMORY, 0,
-           "the kernel killed a process, because the whole node's memory was used up",
+    /* the kernel's own words, also of processes of others: mm/oom_kill.c */
+    ADVISE("emory cgroup out of memory: ", LIBC, "the kernel, 3-6", RUNNING, LOG_MEMORY, IN_ORDER,
+           NULL, more_host_memory, NULL),
+    ADVISE("ut of memory: Killed process %d", LIBC, "the kernel, 5-6", RUNNING, LOG_MEMORY,
+           IN_ORDER, "the kernel killed a process, because the whole node's memory was used up",
            more_host_memory, "look what else used the node's memory."),
     MILD("OOMKilled\": false", KUBERNETES, "docker inspect"),
-    ADVISE("OOMKilled", KUBERNETES, "1.0-1.34", RUNNING, LOG_MEMORY, WORD,
+    /* kubectl describe also shows it of an earlier start */
+    ADVISE("OOMKilled", KUBERNETES, "1.0-1.34", RUNNING, LOG_MEMORY, WORD | IN_ORDER,
            "the kernel killed the container, because it had used up its limit of memory",
            more_host_memory, NULL),
-    ADVISE("The node was low on resource: %s", KUBERNETES, "1.8-1.34", RUNNING, LOG_LEFT, 0,
+    ADVISE("The node was low on resource: %s", KUBERNETES, "1.8-1.34", RUNNING, LOG_LEFT, IN_ORDER,
            "Kubernetes evicted the pod, because its node ran short of what the line names",
            "request as much memory and ephemeral-storage as the pod uses, and write large files to "
            "a volume.",
