@@ -43,6 +43,7 @@ const struct ni_finding_kind ni_device_findings[] = {
         .id = "alloc.no-uverbs",
         .cost = NI_COST_RDMA,
         .user = "request an RDMA resource in the pod spec; it brings the device nodes.",
+        .admin = "if the pod has the resource, set isRdma: true for it.",
         .command = "In the pod: ls -l /dev/infiniband",
     },
     {

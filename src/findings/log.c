@@ -85,7 +85,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .number = NI_F_LOG_CUDA_MEMORY,
         .id = "log.cuda.memory",
         .cost = NI_COST_FAILS,
-        .user = "look which processes use that GPU (nvidia-smi), and need less memory.",
+        .user = "see which processes use that GPU (nvidia-smi), and use less memory.",
         .command = "In the pod: nvidia-smi",
     },
     {
@@ -177,13 +177,13 @@ const struct ni_finding_kind ni_log_findings[] = {
         .number = NI_F_LOG_LAUNCHER,
         .id = "log.launcher",
         .cost = NI_COST_FAILS,
-        .user = "mend the start of the job; NCCL is not concerned.",
+        .user = "correct how the job is started; NCCL has no part in it.",
     },
     {
         .number = NI_F_LOG_LEFT,
         .id = "log.left",
         .cost = NI_COST_FAILS,
-        .user = "look at that process or node, and in its own log, for the reason.",
+        .user = "look for the reason in that process's own log, and on its node.",
     },
     {
         .number = NI_F_LOG_LIBIBVERBS,
@@ -275,7 +275,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.pinned",
         .cost = NI_COST_FAILS,
         .user = "run `nccl-init doctor` in that pod; it sees the limit.",
-        .admin = "raise it.",
+        .admin = "raise the limit, or what else is short.",
         .command = "In the pod: nccl-init doctor",
     },
     {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meanings: words of exceptions and errors of Python, torch, CUDA and the C library, their cause and
-   who mends it. */
+   who can correct it. */
 #include "log/meaning.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static const char less_memory[] =
     "ask for more memory (Slurm: --mem; Kubernetes: resources.limits.memory), or use less: fewer "
     "workers of the DataLoader, a smaller batch, no copy of the data in each process.";
 static const char too_few_processes[] =
-    "the process could start no thread or process more: the limit of processes (ulimit -u, the "
+    "the process could not start another thread or process: the limit of processes (ulimit -u, the "
     "pod's pids) is reached";
 static const char fewer_threads[] = "use fewer workers, and set OMP_NUM_THREADS to a small number.";
 static const char no_gpu[] = "the process sees no GPU: the pod or the task was given none, "
@@ -35,19 +35,19 @@ static const char few_gpus[] =
     "a process asks for a GPU that it does not see: more local ranks than visible GPUs";
 static const char as_many_gpus[] =
     "start as many processes on a node as it has visible GPUs, and let each use its LOCAL_RANK. "
-    "Look at CUDA_VISIBLE_DEVICES and `nvidia-smi -L` in the process; with Slurm "
-    "--gpus-per-task=1 shows each task one GPU, whose number is 0: take --gpus-per-node.";
+    "Look at CUDA_VISIBLE_DEVICES and `nvidia-smi -L` in the process; Slurm's --gpus-per-task=1 "
+    "shows each task only one GPU, number 0: use --gpus-per-node.";
 static const char gpu_memory[] = "the GPU has too little memory left for this";
 static const char less_gpu_memory[] =
     "look which processes use that GPU (nvidia-smi); then a smaller batch, more sharding, or "
     "checkpoints of activations.";
 static const char full_shm[] =
-    "a process of the DataLoader found no room in /dev/shm, by which it hands over its data";
+    "a process of the DataLoader found no room in /dev/shm, where it hands over its data";
 static const char more_shm[] =
     "mount an emptyDir with `medium: Memory` at /dev/shm (docker: --shm-size=16g); or use fewer "
     "workers.";
 static const char no_internet[] =
-    "the process did not reach a server of the internet, from which it loads a model or data";
+    "the process could not reach a server on the internet, to load a model or data";
 static const char offline[] =
     "load the files before the job, and set HF_HUB_OFFLINE=1; or give the pod a proxy "
     "(HTTPS_PROXY).";
@@ -55,9 +55,9 @@ static const char no_server[] =
     "the process did not reach the HTTP server that the line names: it does not run, its name or "
     "port is wrong, or the pod has no way to it";
 static const char look_at_server[] =
-    "a server of the job or the cluster: look whether it runs, and at its own log. One of the "
-    "internet, for a model or data: load the files before the job, and set HF_HUB_OFFLINE=1, or "
-    "give the pod a proxy (HTTP_PROXY, HTTPS_PROXY).";
+    "if it is a server of the job or the cluster, look whether it runs, and at its own log. If it "
+    "is one on the internet, load the files before the job, and set HF_HUB_OFFLINE=1, or give the "
+    "pod a proxy (HTTP_PROXY, HTTPS_PROXY).";
 static const char many_mappings[] =
     "the process got no further mapping of memory: often it has as many as vm.max_map_count "
     "allows, because the DataLoader hands over very many small tensors; or the file is larger than "
@@ -98,11 +98,11 @@ static const char who_listens[] =
     "find who holds the port (`ss -ltnp` on that host), and end it or take another port "
     "(MASTER_PORT, --master_port), outside net.ipv4.ip_local_port_range.";
 static const char ask_rank_0[] =
-    "see in rank 0's log whether it runs and still waits; then MASTER_ADDR and MASTER_PORT.";
+    "look in rank 0's log whether it runs and still waits; then check MASTER_ADDR and MASTER_PORT.";
 static const char crashed_worker[] =
     "a process of the DataLoader crashed, in a library or in the data set's own code";
 static const char by_hand[] =
-    "run it with num_workers=0, so that the error shows itself in the main process.";
+    "run it with num_workers=0, so that the error appears in the main process.";
 static const char state_differs[] =
     "the checkpoint does not fit the model: other layers, sizes or names";
 
@@ -185,8 +185,8 @@ static const struct ni_log_meaning meanings[] = {
      ask_rank_0, NULL, NI_F_NONE, false},
     {"ddress already in use", other_listens, who_listens, NULL, NI_F_LOG_PORT, false},
     {"Cannot assign requested address",
-     "the address is none of this host: MASTER_ADDR, or the address to listen at, is another "
-     "host's",
+     "the address does not belong to this host: MASTER_ADDR, or the address to listen at, is "
+     "another host's",
      "start rank 0 on the host that MASTER_ADDR names.", NULL, NI_F_NONE, false},
     {" expected, but not set",
      "the program was not started by a launcher that tells each process its rank (torchrun, srun, "
@@ -201,8 +201,8 @@ static const struct ni_log_meaning meanings[] = {
      "the program calls init_process_group twice", own_advice, NULL, NI_F_NONE, false},
     /* ---- the program's use of torch.distributed ---- */
     {"DDP expects same model across all ranks",
-     "the ranks hold different models; or, if each says so of another one, the exchange between "
-     "the GPUs is broken, which NCCL_P2P_DISABLE=1 tells",
+     "the ranks hold different models; or, if each rank blames another one, the exchange between "
+     "the GPUs is broken: try NCCL_P2P_DISABLE=1",
      NULL, NULL, NI_F_NONE, false},
     {"Expected to have finished reduction in the prior", unused, use_all, NULL, NI_F_NONE, false},
     {"Expected to mark a variable ready only once",
@@ -214,19 +214,22 @@ static const struct ni_log_meaning meanings[] = {
     {"parameters that were not used in producing loss", unused, use_all, NULL, NI_F_NONE, false},
     OWN("Tensors must be contiguous"),
     {"No backend type associated with device type cpu",
-     "a tensor of the CPU went into a collective of NCCL, which has only GPUs",
-     "the program's author moves it to the GPU, or makes the group with cpu:gloo,cuda:nccl.", NULL,
-     NI_F_NONE, false},
+     "a tensor on the CPU went into a collective of NCCL, which takes tensors on GPUs only",
+     "the program's author moves it to the GPU, or makes the group with backend "
+     "cpu:gloo,cuda:nccl.",
+     NULL, NI_F_NONE, false},
     {"Tensors must be CUDA and dense",
-     "a tensor of the CPU went into a collective of NCCL, which has only GPUs",
-     "the program's author moves it to the GPU, or makes the group with cpu:gloo,cuda:nccl.", NULL,
-     NI_F_NONE, false},
+     "a tensor on the CPU went into a collective of NCCL, which takes tensors on GPUs only",
+     "the program's author moves it to the GPU, or makes the group with backend "
+     "cpu:gloo,cuda:nccl.",
+     NULL, NI_F_NONE, false},
     {"doesn't have NCCL built in", "this torch has no NCCL", "install torch for CUDA.", NULL,
      NI_F_NONE, false},
     {"Distributed package doesn't have", "this torch was built without that backend",
      "install torch with it, or choose another backend.", NULL, NI_F_NONE, false},
     {"No module named 'mpi4py'",
-     "the launcher told the program no rank, so DeepSpeed asks MPI, by mpi4py, which is not there",
+     "the launcher gave the program no rank, so DeepSpeed asks MPI through mpi4py, which is not "
+     "installed",
      "start it by the launcher `deepspeed` or torchrun; with mpirun install mpi4py.", NULL,
      NI_F_NONE, false},
     /* ---- the DataLoader: torch/utils/data ---- */
@@ -242,12 +245,12 @@ static const struct ni_log_meaning meanings[] = {
     {"unable to write to file </torch_", full_shm, more_shm, NULL, NI_F_SHM_DEFAULT, false},
     {"DataLoader worker (pid", crashed_worker, by_hand, NULL, NI_F_NONE, false},
     {"received 0 items of ancdata",
-     "the DataLoader hands its data over by open files, of which the process has too many",
+     "the DataLoader hands its data over through open files, and the process has too many of them",
      "raise `ulimit -n`, or call torch.multiprocessing.set_sharing_strategy('file_system').", NULL,
      NI_F_LOG_FILES, false},
     {"unable to open shared memory object",
-     "a process of the DataLoader could not open the other one's shared memory: that has ended, or "
-     "too many files are open",
+     "a process of the DataLoader could not open the shared memory of another one: the other has "
+     "ended, or too many files are open",
      "look for the error of the process that ended first; else raise `ulimit -n`.", NULL, NI_F_NONE,
      false},
     {"Pin memory thread exited", crashed_worker, by_hand, NULL, NI_F_NONE, false},
@@ -309,8 +312,8 @@ static const struct ni_log_meaning meanings[] = {
     {"Remote I/O error", broken_storage, "start the job again with its data elsewhere.",
      "look at the storage and at the node's kernel log.", NI_F_NONE, false},
     {"Transport endpoint is not connected",
-     "the other end is gone: if the line names a path, that of a network or FUSE file system, "
-     "whose mount is dead; else that of a connection",
+     "the other end is gone: if the line names a path, the mount of a network or FUSE file system "
+     "is dead; else a connection was lost",
      "for a path start the pod again, so that it is mounted anew; else look for the process that "
      "ended first.",
      "for a path look at the mount's own process (FUSE, CSI driver) on that node.", NI_F_NONE,
@@ -350,7 +353,7 @@ static const struct ni_log_meaning meanings[] = {
     /* ---- NIXL, Ray ---- */
     {"NIXL_ERR_REMOTE_DISCONNECT",
      "NIXL lost the other process: that has ended, or the network between them broke",
-     "look why the other process ended: its own log.", NULL, NI_F_NONE, false},
+     "find in the other process's own log why it ended.", NULL, NI_F_NONE, false},
     {"NIXL_ERR_BACKEND",
      "NIXL's backend, usually UCX, failed; its own lines before this one may say why",
      "set UCX_LOG_LEVEL=info: UCX's lines name the device.", NULL, NI_F_NONE, false},
@@ -368,7 +371,8 @@ static const struct ni_log_meaning meanings[] = {
      "install it in the image, and look whether this node has the same environment (`which "
      "python`).",
      NULL, NI_F_NONE, false},
-    {"ImportError", "a Python module does not have what the program wants of it: other versions",
+    {"ImportError",
+     "a Python module lacks what the program imports from it: the versions do not fit",
      "install versions that belong together, the same ones on each node.", NULL, NI_F_NONE, false},
     {"JSONDecodeError", "a file or an answer is empty or no JSON: damaged, or still being written",
      "look at the file; with several processes only one may write it.", NULL, NI_F_NONE, false},
