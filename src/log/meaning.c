@@ -27,6 +27,8 @@ static const char too_few_processes[] =
     "the process could not start another thread or process: the limit of processes (ulimit -u, the "
     "pod's pids) is reached";
 static const char fewer_threads[] = "use fewer workers, and set OMP_NUM_THREADS to a small number.";
+static const char more_processes[] =
+    "raise the limit of processes of pods (kubelet: podPidsLimit).";
 static const char no_gpu[] = "the process sees no GPU: the pod or the task was given none, "
                              "CUDA_VISIBLE_DEVICES is empty, or torch was built without CUDA";
 static const char give_gpu[] =
@@ -271,10 +273,17 @@ static const struct ni_log_meaning meanings[] = {
      "let one process write the file and open it read-only in the others; HDF5_USE_FILE_LOCKING="
      "FALSE goes without locks, which is safe only if nobody writes.",
      NULL, NI_F_NONE, false},
-    {"can't start new thread", too_few_processes, fewer_threads,
-     "raise the limit of processes of pods (kubelet: podPidsLimit).", NI_F_NONE, false},
-    {"Resource temporarily unavailable", too_few_processes, fewer_threads,
-     "raise the limit of processes of pods (kubelet: podPidsLimit).", NI_F_NONE, false},
+    {"can't start new thread", too_few_processes, fewer_threads, more_processes, NI_F_NONE, false},
+    {"pthread_create failed", too_few_processes, fewer_threads, more_processes, NI_F_NONE, false},
+    {"fork: retry: ", too_few_processes, fewer_threads, more_processes, NI_F_NONE, false},
+    {"fork: Resource temporarily", too_few_processes, fewer_threads, more_processes, NI_F_NONE,
+     false},
+    {"Resource temporarily unavailable",
+     "a call would have had to wait (EAGAIN): the limit of processes (ulimit -u, the pod's pids) "
+     "is reached, or another one holds a lock",
+     "the traceback above the line shows which call it was: one that starts a process, or one that "
+     "locks a file.",
+     NULL, NI_F_NONE, false},
     {"Too many open files", "the process has reached its limit of open files",
      "raise it in the program's start (`ulimit -n`).",
      "raise the limit of the runtime (LimitNOFILE).", NI_F_LOG_FILES, false},
@@ -328,6 +337,12 @@ static const struct ni_log_meaning meanings[] = {
      NI_F_NONE, false},
     {"Exec format error", "the program was built for another processor (amd64, arm64)",
      "take an image for the node's processor.", NULL, NI_F_NONE, false},
+    {"CERTIFICATE_VERIFY_FAILED",
+     "the process does not trust the certificate of the server that the line names: often a proxy "
+     "of the site shows its own",
+     "put the site's certificate into the image, and name it in SSL_CERT_FILE and "
+     "REQUESTS_CA_BUNDLE; look at the clock, too.",
+     NULL, NI_F_NONE, false},
     {"HTTPSConnectionPool(host='huggingface.co'", no_internet, offline, NULL, NI_F_NONE, false},
     {"HTTPConnectionPool", no_server, look_at_server, NULL, NI_F_NONE, false},
     {"HTTPSConnectionPool", no_server, look_at_server, NULL, NI_F_NONE, false},

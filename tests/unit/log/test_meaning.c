@@ -37,7 +37,11 @@ static const struct {
     {"BlockingIOError: [Errno 11] Unable to open file (unable to lock file, errno = 11, error "
      "message = 'Resource temporarily unavailable')",
      "lock of this HDF5 file", NI_F_NONE},
-    {"BlockingIOError: [Errno 11] Resource temporarily unavailable", "limit of processes",
+    {"OpenBLAS blas_thread_init: pthread_create failed for thread 5 of 64: Resource temporarily "
+     "unavailable",
+     "could start no thread", NI_F_NONE},
+    {"bash: fork: retry: Resource temporarily unavailable", "could start no thread", NI_F_NONE},
+    {"BlockingIOError: [Errno 11] Resource temporarily unavailable", "another one holds a lock",
      NI_F_NONE},
     /* a server of the internet, and one of the cluster */
     {"requests.exceptions.ConnectionError: HTTPSConnectionPool(host='huggingface.co', port=443): "
@@ -46,6 +50,10 @@ static const struct {
     {"requests.exceptions.ConnectionError: HTTPConnectionPool(host='reward-model', port=8000): Max "
      "retries exceeded",
      "HTTP server that the line names", NI_F_NONE},
+    {"requests.exceptions.SSLError: HTTPSConnectionPool(host='huggingface.co', port=443): Max "
+     "retries exceeded (Caused by SSLError(SSLCertVerificationError(1, '[SSL: "
+     "CERTIFICATE_VERIFY_FAILED] certificate verify failed')))",
+     "does not trust", NI_F_NONE},
     {"huggingface_hub.errors.GatedRepoError: 401 Client Error. Cannot access gated repo for url "
      "https://huggingface.co/a/b",
      "whom its owner allows", NI_F_NONE},
