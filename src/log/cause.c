@@ -9,6 +9,7 @@
 #include "findings/log.h"
 #include "findings/pod.h"
 #include "log/attempts.h"
+#include "log/line.h"
 #include "log/meaning.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
@@ -1435,28 +1436,34 @@ static bool is_beside(const struct ni_log *log, const struct ni_findings *f, ni_
     return true;
 }
 
-/* Returns true if a line of that finding stands behind the hit, in its file. */
-static bool is_followed_by(const struct ni_log *log, const struct ni_log_hit *h,
-                           ni_finding_number id)
+/* Returns the first line of torch's barrier that counted more ranks than there are; NULL: none did. */
+static const struct ni_log_hit *find_crowded_barrier(const struct ni_log *log)
 {
-    for (unsigned i = 0; i < log->n_hit; i++)
-        if (log->hit[i].row->id == id && log->hit[i].file == h->file && log->hit[i].line > h->line)
-            return true;
-    return false;
+    for (unsigned i = 0; i < log->n_hit; i++) {
+        const struct ni_span text = ni_span_of(log->hit[i].quote);
+        const int counted = ni_log_number(ni_log_after(text, "worker_count="));
+        const int size = ni_log_number(ni_log_after(text, "world_size="));
+
+        if (log->hit[i].row->id == NI_F_LOG_RANKS_MISSING && size > 0 && counted > size)
+            return &log->hit[i];
+    }
+    return NULL;
 }
 
-/* Returns the finding that a launcher ended the job of itself, if ranks did not meet after that: those
-   that it ended do not come, and what they left counts too often. NULL: it did not. */
+/* Returns the finding that a launcher ended the job of itself, if that is why a later start counted too
+   many ranks: those that it ended are still in the store. NULL: it did not. */
 static const struct ni_finding *find_job_end_before(const struct ni_log *log,
                                                     const struct ni_findings *f,
                                                     ni_finding_number id)
 {
-    if (id != NI_F_LOG_RANKS_MISSING && id != NI_F_LOG_RENDEZVOUS)
-        return NULL;
-    for (unsigned i = 0; i < log->n_hit; i++) {
+    const struct ni_log_hit *barrier =
+        id == NI_F_LOG_RANKS_MISSING ? find_crowded_barrier(log) : NULL;
+
+    for (unsigned i = 0; barrier && i < log->n_hit; i++) {
         const struct ni_log_hit *h = &log->hit[i];
 
-        if ((h->flags & JOB_ENDED) == 0 || (h->flags & FOLLOWS) != 0 || !is_followed_by(log, h, id))
+        if ((h->flags & JOB_ENDED) == 0 || (h->flags & FOLLOWS) != 0 || h->file != barrier->file ||
+            h->line > barrier->line)
             continue;
         for (unsigned k = 0; k < f->n; k++)
             if (f->at[k].id == h->row->id && ni_has_prefix(f->at[k].message, h->row->cause))

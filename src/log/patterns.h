@@ -152,10 +152,10 @@ enum {
     IN_ORDER = 65536, /* harmless if all ranks ended in order and nothing failed */
     /* the line is not what the rows of other libraries take it for: none of them counts */
     ALONE = 131072,
+    JOB_ENDED = 262144, /* the launcher ended the whole job: other ranks' losses follow from it */
+    NAMED = 524288,     /* its first word is the host or the process that the line is about */
     /* what is left of a job when another process has ended; alone it shows no failure */
     AFTERMATH = 1048576,
-    NAMED = 524288,     /* its first word is the host or the process that the line is about */
-    JOB_ENDED = 262144, /* the launcher ended the whole job: other ranks' losses follow from it */
     /* those by which other lines of the log may make it harmless */
     NI_PATTERN_DEPENDS = NO_GDR | WHY | LATE | OF_NET | IF_FAILED | NI_PATTERN_LAST | IN_ORDER
 };
