@@ -39,8 +39,9 @@ static const struct {
      "lock of this HDF5 file", NI_F_NONE},
     {"OpenBLAS blas_thread_init: pthread_create failed for thread 5 of 64: Resource temporarily "
      "unavailable",
-     "could start no thread", NI_F_NONE},
-    {"bash: fork: retry: Resource temporarily unavailable", "could start no thread", NI_F_NONE},
+     "could not start another thread", NI_F_NONE},
+    {"bash: fork: retry: Resource temporarily unavailable", "could not start another thread",
+     NI_F_NONE},
     {"BlockingIOError: [Errno 11] Resource temporarily unavailable", "another one holds a lock",
      NI_F_NONE},
     /* a server of the internet, and one of the cluster */
