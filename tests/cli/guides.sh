@@ -135,8 +135,9 @@ same "findings that are quoted by hand" "" "$(grep -nE '^ *nccl-init: (error|war
 same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/all-reduce' README.md docs/*.md docs/*/*.md k8s/README.md)"
 # Where the policy and the chart job have the program.
 path=$(sed -n 's|^- \(/.*/nccl-init\)$|\1|p' k8s/charts/job/templates/_helpers.tpl)
-same "exec into a pod: the program's place" "$path" \
-    "$(cat README.md docs/*.md docs/*/*.md k8s/README.md | sed -n 's/.* exec .*\(idle-0\|job.train\) -- \([^ ]*nccl-init\) .*/\2/p' | sort -u)"
+same "exec into a pod: the program's place, or where it was copied" "$path
+/tmp/nccl-init" \
+    "$(cat README.md docs/*.md docs/*/*.md k8s/README.md | sed -n 's/^ *kubectl .*exec [^`]* -- \([^ ]*nccl-init\) .*/\1/p' | sort -u)"
 # The way into a pod of today: the words after `--` are run here, with another place for /tmp.
 mkdir "$tmp/pod" "$tmp/bin"
 # shellcheck disable=SC2016 # the stub's

@@ -14,7 +14,7 @@
 # What a page leaves open, and what it is here.
 fill=(
     -e 's/ -n NS\>/ -n default/g'
-    -e 's/\<NAME-0\>/trainer-0/'
+    -e 's/\<POD\>/pod-0/'
     -e 's|REGISTRY/nccl-init:0.1.0|nccl-init.test/nccl-init:1|'
     -e 's|docker.io/library/debian:bookworm|nccl-init.test/trainer:1|'
     -e 's/: NETWORK$/: rail0/'
@@ -121,6 +121,7 @@ matches "need.md: what the command has" '*NCCL_IB_HCA==mlx5_*' "$(cat "$tmp/said
 works "need.md: the recording is one" "$program" plan --root "$reader/node.tree"
 page docs/reference/usage.md '*exec *idle-0*'
 page k8s/README.md '*exec *idle-0*'
+page docs/guides/memlock.md '*exec *'
 
 # ---- kubectl nccl-init: what a real API server and a real runtime answer (tests/k8s/plugin.sh has a stand-in) -----------------
 
@@ -154,7 +155,6 @@ space=training
 { printf 'apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  template:\n' && template 4; } | create "the Job train"
 ready() { [ "$(k get job train -o 'jsonpath={.status.ready}')" = 1 ]; }
 works "its pod runs" wait_for 300 ready
-page docs/guides/memlock.md '*exec *'
 page docs/guides/openshift.md 'kubectl *exec job/train*' 'kubectl *logs job/train*'
 gone job/train
 finish

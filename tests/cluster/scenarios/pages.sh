@@ -10,7 +10,6 @@
 # What a page leaves open, and what it is here. On a line of YAML only the value counts.
 fill=(
     -e 's/ -n NS\>/ -n team/g'
-    -e 's/statefulset NAME\>/statefulset mine/'
     -e 's|REGISTRY/|registry.example/|'
     -e 's/: NETWORK$/: rail0-network/'
     -e 's|^\( *\)RESOURCE: |\1openshift.io/rail0rdma: |'
@@ -19,7 +18,7 @@ no_label='{"spec": {"template": {"metadata": {"labels": {"nccl-init.io/inject": 
 clone=$PWD
 foreign_kinds
 pretended_nodes 4 nvidia.com/gpu openshift.io/rail0rdma openshift.io/rail1rdma
-for namespace in team ml openshift-sriov-network-operator; do
+for namespace in team openshift-sriov-network-operator; do
     works "namespace $namespace" kubectl create namespace "$namespace"
 done
 
@@ -38,7 +37,6 @@ spec:
 END
 }
 works "a StatefulSet" statefulset team trainer
-works "another one" statefulset default mine
 
 # page FILE: runs its commands, in a folder where k8s is the clone's
 page() {
