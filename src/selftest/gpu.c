@@ -677,7 +677,6 @@ static bool is_used(const struct ni_work *w, const struct ni_gpu_pair *p)
 void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
 {
     struct ni_gdr_tried *tried = &ctx->inventory.gdr_tried;
-    struct ni_findings *scratch = NULL;
     const bool refuse = ctx->plan.refuse;
     char why[sizeof(ctx->plan.refuse_why)];
     bool near = false, slow = false, far = false;
@@ -701,10 +700,13 @@ void ni_follow_gpus(struct ni_context *ctx, const struct ni_gpu_trial *all)
         ni_say(ctx, NI_LOG_WARN,
                "self-test: a pair with wrong bytes is farther than NCCL_NET_GDR_LEVEL allows; NCCL "
                "does not use it");
-    if (near || far || slow)
-        scratch = calloc(1, sizeof(*scratch));
-    if (!scratch)
+    if (!near && !far && !slow)
         return;
+    struct ni_findings *scratch = calloc(1, sizeof(*scratch));
+    if (!scratch) {
+        ni_say(ctx, NI_LOG_WARN, "self-test: out of memory: the settings do not follow the trial");
+        return;
+    }
     struct ni_work w = ctx->work;
     w.f = scratch;
     (void)ni_copy(why, sizeof(why), ctx->plan.refuse_why);
