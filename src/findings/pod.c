@@ -131,10 +131,11 @@ const struct ni_finding_kind ni_pod_findings[] = {
         .number = NI_F_MEMLOCK_ELSEWHERE,
         .id = "memlock.elsewhere",
         .cost = NI_COST_MAY_FAIL,
-        .note = "Nothing to do if `ulimit -l` says unlimited where the command runs, or the "
-                "command has CAP_IPC_LOCK.",
+        .note = "Nothing to do if the limit is high where the command runs, or the command has "
+                "CAP_IPC_LOCK.",
         .admin = "otherwise raise the limit for all pods (memlock.low).",
-        .command = "In the pod: ulimit -l",
+        /* of the command: what the hook or nccl-init raised is not the limit of a shell beside it */
+        .command = "In the pod: grep 'locked memory' /proc/1/limits",
     },
     {
         .number = NI_F_MEMLOCK_LOW,
