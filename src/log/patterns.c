@@ -21,7 +21,7 @@
 #define ALL "2.17-2.32.3"
 
 /* A row: the text, who prints it, in which versions, in which stage of a job's life, and what is done
-   with the line. Who mends a fault is in the row of its finding (findings/log.c). */
+   with the line. Who can correct a fault is in the row of its finding (findings/log.c). */
 #define FACT(words, by, since, what)                                                              \
     {                                                                                             \
         .text = (words), .library = NI_LIBRARY_##by, .versions = (since), .take = NI_TAKE_##what, \
@@ -532,7 +532,7 @@ const struct ni_pattern ni_patterns[] = {
     /* ucp/core/ucp_context.c: a warning, and usually harmless */
     BECAUSE("UCP version is incompatible, required: ", UCX, "1.3-1.19", ANY, LOG_LIBRARY, IF_FAILED,
             "the process found an older UCX than its program was built for: another libucp stands "
-            "before the right one (LD_LIBRARY_PATH). The image's owner mends it"),
+            "before the right one (LD_LIBRARY_PATH). The image's owner can correct it"),
     BECAUSE(
         "mlx5dv_devx_obj_create(%{failed}", UCX, "1.12-1.22", NETWORK, LOG_LIBRARY, IN_ORDER,
         "the HCA refused to make a queue for UCX (DEVX): its firmware or driver lacks that kind of "
