@@ -134,6 +134,21 @@ static bool forbids_efa(const struct ni_work *w, const char *net)
     return ni_allows_only_ib(w) || (net && strcasecmp(net, "socket") == 0);
 }
 
+/* Reports that a variable of the user's, and not --mode=tcp, keeps NCCL from the HCAs that the pod
+   was given. */
+static void report_rdma_off(const struct ni_work *w)
+{
+    const bool disabled = ni_user_int(w, disable, 0) != 0;
+    const char *variable = disabled ? disable : "NCCL_NET";
+    const unsigned given = ni_allocated_hcas(w->inv);
+
+    if (w->policy->mode == NI_MODE_TCP || given == 0)
+        return;
+    ni_report(w->f, NI_F_USER_RDMA_OFF, variable,
+              "your value %.40s turns RDMA off; the pod was given %u %s, and NCCL will use none",
+              ni_user_value(w, variable), given, given == 1 ? "HCA" : "HCAs");
+}
+
 void ni_rule_transport(const struct ni_work *w)
 {
     static const char nothing[] = "no InfiniBand variable is set";
@@ -151,6 +166,10 @@ void ni_rule_transport(const struct ni_work *w)
         report_other(w, other, nothing);
     else if (efa && mode != NI_MODE_TCP && !forbids_efa(w, net))
         ni_report(w->f, NI_F_NET_EFA, efa, "the pod's devices are EFAs: %s", nothing);
-    else
-        w->plan->transport = ni_tcp_cause(w) ? NI_NET_TCP : NI_NET_RDMA;
+    else if (!ni_tcp_cause(w))
+        w->plan->transport = NI_NET_RDMA;
+    else {
+        w->plan->transport = NI_NET_TCP;
+        report_rdma_off(w);
+    }
 }
