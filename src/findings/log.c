@@ -275,7 +275,7 @@ const struct ni_finding_kind ni_log_findings[] = {
         .id = "log.pinned",
         .cost = NI_COST_FAILS,
         .user = "run `nccl-init doctor` in that pod; it sees the limit.",
-        .admin = "raise the limit, or what else is short.",
+        .admin = "raise the limit that is too low.",
         .command = "In the pod: nccl-init doctor",
     },
     {

@@ -252,8 +252,8 @@ const struct ni_finding_kind ni_setting_findings[] = {
         .number = NI_F_USER_RDMA_OFF,
         .id = "user.rdma.off",
         .cost = NI_COST_SLOWER,
-        .note = "NCCL uses sockets (TCP). If that is what you want, nothing is to be done.",
-        .user = "unset NCCL_IB_DISABLE, and NCCL_NET=Socket; nccl-init then sets what RDMA needs.",
+        .note = "NCCL uses sockets (TCP). Nothing to do if you want that.",
+        .user = "remove the variable; nccl-init then sets what RDMA needs.",
         .command = "In the pod: unset {user}\nIn the pod: grep -n {subject} {conf}",
     },
     {

@@ -1450,6 +1450,15 @@ static const struct ni_log_hit *find_crowded_barrier(const struct ni_log *log)
     return NULL;
 }
 
+/* Returns the finding that the line was told by; NULL: none tells its cause. */
+static const struct ni_finding *find_told(const struct ni_findings *f, const struct ni_log_hit *hit)
+{
+    for (unsigned i = 0; i < f->n; i++)
+        if (f->at[i].id == hit->row->id && ni_has_prefix(f->at[i].message, hit->row->cause))
+            return &f->at[i];
+    return NULL;
+}
+
 /* Returns the finding that a launcher ended the job of itself, if that is why a later start counted too
    many ranks: those that it ended are still in the store. NULL: it did not. */
 static const struct ni_finding *find_job_end_before(const struct ni_log *log,
@@ -1459,15 +1468,16 @@ static const struct ni_finding *find_job_end_before(const struct ni_log *log,
     const struct ni_log_hit *barrier =
         id == NI_F_LOG_RANKS_MISSING ? find_crowded_barrier(log) : NULL;
 
-    for (unsigned i = 0; barrier && i < log->n_hit; i++) {
+    if (!barrier)
+        return NULL;
+    for (unsigned i = 0; i < log->n_hit; i++) {
         const struct ni_log_hit *h = &log->hit[i];
+        const bool ended = (h->flags & JOB_ENDED) != 0 && (h->flags & FOLLOWS) == 0;
+        const bool before = h->file == barrier->file && h->line <= barrier->line;
+        const struct ni_finding *told = ended && before ? find_told(f, h) : NULL;
 
-        if ((h->flags & JOB_ENDED) == 0 || (h->flags & FOLLOWS) != 0 || h->file != barrier->file ||
-            h->line > barrier->line)
-            continue;
-        for (unsigned k = 0; k < f->n; k++)
-            if (f->at[k].id == h->row->id && ni_has_prefix(f->at[k].message, h->row->cause))
-                return &f->at[k];
+        if (told)
+            return told;
     }
     return NULL;
 }
@@ -1491,8 +1501,11 @@ const struct ni_finding *ni_log_cause_of(const struct ni_log *log, const struct 
             end = order_of(it->id);
         }
     }
-    const struct ni_finding *earlier = cause ? find_earlier(log, f, cause->id) : NULL;
-    cause = earlier ? earlier : cause;
-    const struct ni_finding *ended = cause ? find_job_end_before(log, f, cause->id) : NULL;
+    if (!cause)
+        return NULL;
+    const struct ni_finding *earlier = find_earlier(log, f, cause->id);
+    if (earlier)
+        cause = earlier;
+    const struct ni_finding *ended = find_job_end_before(log, f, cause->id);
     return ended ? ended : cause;
 }

@@ -114,17 +114,27 @@ bool ni_allows_only_ib(const struct ni_work *w)
     return net && !is_no_network(net) && ni_is_ib_plugin(net);
 }
 
-const char *ni_tcp_cause(const struct ni_work *w)
+/* Returns the variable by which the user chose sockets; NULL: there is none. */
+static const char *tcp_variable(const struct ni_work *w)
 {
     const char *net = ni_user_value(w, "NCCL_NET");
+
+    if (ni_user_int(w, disable, 0) != 0)
+        return disable;
+    return net && strcasecmp(net, "socket") == 0 ? "NCCL_NET" : NULL;
+}
+
+const char *ni_tcp_cause(const struct ni_work *w)
+{
+    const char *variable = tcp_variable(w);
 
     if (ni_allows_only_ib(w))
         return NULL;
     if (w->policy->mode == NI_MODE_TCP)
         return "--mode=tcp";
-    if (ni_user_int(w, disable, 0) != 0)
-        return "your NCCL_IB_DISABLE";
-    return net && strcasecmp(net, "socket") == 0 ? "your NCCL_NET" : NULL;
+    if (!variable)
+        return NULL;
+    return strcmp(variable, disable) == 0 ? "your NCCL_IB_DISABLE" : "your NCCL_NET";
 }
 
 /* Returns true if the user's NCCL_NET keeps NCCL from the plugin for EFA: NCCL then has its own IB
@@ -138,11 +148,10 @@ static bool forbids_efa(const struct ni_work *w, const char *net)
    was given. */
 static void report_rdma_off(const struct ni_work *w)
 {
-    const bool disabled = ni_user_int(w, disable, 0) != 0;
-    const char *variable = disabled ? disable : "NCCL_NET";
+    const char *variable = tcp_variable(w);
     const unsigned given = ni_allocated_hcas(w->inv);
 
-    if (w->policy->mode == NI_MODE_TCP || given == 0)
+    if (w->policy->mode == NI_MODE_TCP || !variable || given == 0)
         return;
     ni_report(w->f, NI_F_USER_RDMA_OFF, variable,
               "your value %.40s turns RDMA off; the pod was given %u %s, and NCCL will use none",

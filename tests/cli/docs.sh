@@ -132,7 +132,7 @@ same "rules" rules.c rules.md
 "$program" explain $(cat "$tmp/findings.h") >"$tmp/pages"
 sed -n 's/^\([a-z0-9.-]*\) (\(info\|warning\|error\))$/\1 \2/p' "$tmp/pages" >"$tmp/explain"
 same "the pages of explain" severities explain
-# a link keeps its words, unless they are a page's name; the place behind them is not compared
+# a link keeps its words, unless they are a page's name; the places behind them are compared below
 places='s/ \((docs|k8s)\/[^ )]*\)//g; s/: (docs|k8s)\/[^ )]*\)/)/g; s/(docs|k8s)\/[^ ),;]*//g'
 tr -s '[:space:]' ' ' <"$tmp/pages" | sed -E "$places" | tr ' ' '\n' | grep -vx -e '(\(info\|warning\|error\))' -e '' >"$tmp/explained"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
@@ -141,6 +141,17 @@ sed -n '/^## `/,$p' docs/reference/findings.md | sed -e '/^Severity: /d' -e 's/^
 	tr ' ' '\n' | sed '/^$/d' >"$tmp/written"
 diff "$tmp/written" "$tmp/explained" >"$tmp/diff" || {
 	complain "explain does not show the words of docs/reference/findings.md:"
+	head -n 5 "$tmp/diff"
+}
+# ... and the places of its links, in their order
+places_of() { tr -s '[:space:]' ' ' | grep -oE '(docs|k8s)/[A-Za-z0-9_./-]*[A-Za-z0-9]'; }
+places_of <"$tmp/pages" >"$tmp/places.explained"
+sed -n '/^## `/,$p' docs/reference/findings.md | tr -s '[:space:]' ' ' |
+	sed -E -e 's|\[[^]]*\]\(#[^)]*\)|docs/reference/findings.md|g' -e 's|\[[^]]*\]\(\.\./\.\./([^)#]*)[^)]*\)|\1|g' \
+		-e 's|\[[^]]*\]\(\.\./([^)#]*)[^)]*\)|docs/\1|g' -e 's|\[[^]]*\]\(([a-z][^):#]*)[^):]*\)|docs/reference/\1|g' |
+	places_of >"$tmp/places.written"
+diff "$tmp/places.written" "$tmp/places.explained" >"$tmp/diff" || {
+	complain "explain does not show the places of the links of docs/reference/findings.md:"
 	head -n 5 "$tmp/diff"
 }
 
